@@ -155,7 +155,6 @@ class Scenario:
         pick, service = self.pick, self.service
         processes = pick.of((1, 2, 2, 3))
         settings = Settings(pick.of((2, 3)), pick.below(2), login=pick.happens(15))
-        self._most = settings.limit - settings.reserve
         if settings.login:
             service.token_life = pick.of((10 * HOUR, 100.0))
         elif pick.happens(50):
@@ -210,6 +209,8 @@ class Scenario:
         self._launch(program, Settings(pick.of((20, 30))))
         if pick.happens(25):
             self.world.after(pick.of((0.2, 0.4, 1.0, 3.0)), self._replace)
+        if pick.happens(10):
+            self.world.after(pick.of((0.1, 0.5, 2.0)), self._set_clock)
 
     def _export(self) -> None:
         """An export and its file, on a disk that forgets."""
@@ -229,6 +230,8 @@ class Scenario:
     def _launch(self, program: Program, settings: Settings) -> None:
         pick = self.pick
         self._number += 1
+        # All programs of a world have the same limit.
+        self._most = settings.limit - settings.reserve
         process = Process(self.world, f"process {self._number}", self.service)
         credential: Credential = _KEY
         if settings.login:
