@@ -16,7 +16,7 @@ from tests.cli.processes import TIMEOUT, Spawn, finish
 from tests.cli.run import Run
 
 from adanalytics_client import Client
-from adanalytics_client._json.fields import EVENT_KINDS
+from adanalytics_client._json.fields import EVENT_KINDS, ID_OF
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.local import LocalServer, Sample
@@ -52,6 +52,8 @@ Talk = Callable[..., list[Answer]]
 Values = dict[str, Any]
 DAYS = ("2026-01-15", "2026-01-16")
 SPAN = {"start": DAYS[0], "end": DAYS[1]}
+# Of each group with names a page, and perhaps a second one.
+NAMES = 2 * len(ID_OF)
 
 
 async def run_here(
@@ -238,7 +240,8 @@ def test_a_password_costs_a_request_to_sign_in(
     assert service.journal.entries() == []
     words = ("--in", str(tmp_path / "events"))
     calls: list[tuple[str, Values]] = [("dates", {}), ("status", {}), ("sync", SPAN)]
-    answers = talk(*words, "--max-requests", "14", calls=calls, environment=account)
+    most = str(10 + NAMES)
+    answers = talk(*words, "--max-requests", most, calls=calls, environment=account)
     assert [each.is_error for each in answers] == [False] * 3
     assert [each.sent for each in answers[:2]] == [2, 0]
     assert sum(each.sent for each in answers) == len(service.journal.entries())
@@ -404,7 +407,7 @@ def test_a_sync_that_costs_too_much_is_refused(
 ) -> None:
     words = ("--in", str(tmp_path / "events"), "--max-requests", "5")
     (answer,) = talk(*words, calls=[("sync", SPAN)], consent=None)
-    assert "needs 9 requests, but may send 2" in error_of(answer)["error"]
+    assert f"needs {5 + NAMES} requests, but may send 2" in error_of(answer)["error"]
     assert answer.sent == len(service.journal.entries()) == 3
     assert not (tmp_path / "events").exists()
 
