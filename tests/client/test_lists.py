@@ -247,3 +247,61 @@ def test_a_summary_that_states_its_days_states_those_of_the_request(
     else:
         with pytest.raises(ProtocolError, match="but the request was for 2026-01-01 to 2026-01-31"):
             variant.call("summary", FIRST, LAST)
+
+
+@pytest.mark.parametrize(
+    ("group_by", "rows", "groups"),
+    [
+        ("day", [{"date": "2026-01-15"}, {"date": "Total"}], 1),
+        ("day", [{"date": "2026-01-15"}, {"date": None}], 1),
+        ("day", [{"day": "2026-01-15"}, {"day": "2026-01-16"}, {}], 2),
+        ("day", [{"dt": "20260115"}, {"dt": "20260116"}, {"dt": "TOTAL"}], 2),
+        ("campaign", [{"campaign_id": None, "campaign_name": "Total"}, {"campaign_id": 7}], 1),
+        ("campaign", [{"campaign": "A"}, {"campaign": "B"}, {"campaign": "Grand total"}], 2),
+        ("campaign", [{"campaign_id": 7}, {"campaign_id": 8}, {"campaign_id": None}], 2),
+        (
+            "campaign",
+            [{"campaign_id": 7}, {"campaign_id": None}, {"campaign_id": None, "name": "Total"}],
+            2,
+        ),
+        # Half the events may well have no campaign.
+        ("campaign", [{"campaign_id": 7}, {"campaign_id": None}], 2),
+        ("campaign", [{"campaign_id": 7}, {"campaign_id": 8}, {"campaign_id": 9}], 3),
+    ],
+)
+@pytest.mark.parametrize("per_page", [2, 10])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_row_with_the_sums_of_all_others_is_no_group(
+    variant: Variant,
+    stand_in: StandIn,
+    caplog: pytest.LogCaptureFixture,
+    group_by: str,
+    rows: list[dict[str, Any]],
+    groups: int,
+    per_page: int,
+    as_text: bool,
+) -> None:
+    is_total = groups < len(rows)
+    at_total = 0 if rows[0].get("campaign_name") else len(rows) - 1
+    counts = [5 + at for at in range(len(rows) - 1)]
+    counts.insert(at_total, sum(counts))
+    records = [
+        {**row, "clicks": str(count) if as_text else count, "revenue": f"{count}.05", "ctr": 0.5}
+        for row, count in zip(rows, counts, strict=True)
+    ]
+    # The decimals of the sums, too.
+    records[at_total]["revenue"] = f"{counts[at_total]}.{5 * (len(rows) - 1):02}"
+
+    def answer(number: int, query: dict[str, str]) -> Say:
+        part = records[(number - 1) * per_page : number * per_page]
+        meta = {"total": groups if per_page == 10 else len(records)}
+        return Say({"data": part, "meta": meta})
+
+    serve(stand_in, answer)
+    summary = variant.call("summary", FIRST, LAST, group_by=group_by)
+    assert len(summary.rows) == groups
+    assert len([text for text in caplog.messages if "sums of all others" in text]) == is_total
+    if is_total:
+        assert summary.totals.clicks == sum(row.clicks for row in summary.rows)
+    else:
+        assert summary.totals is None

@@ -2,9 +2,11 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, Resource, further_params, with_query
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._json.columns import METRIC_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.columns import GROUP_COLUMNS, METRIC_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF, FieldNames
@@ -63,6 +65,11 @@ _START_NAMES = frozenset({"startdate", "start", "since", "from", "fromdate"})
 _END_NAMES = frozenset({"enddate", "end", "until", "to", "todate"})
 
 
+_TOTAL_NAMES = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "overall"})
+
+_Row = dict[str, Json]
+
+
 class _Page(Struct, frozen=True):
     """A page of a list: the response, and the records in it with the objects around them."""
 
@@ -78,6 +85,7 @@ def _read_pages(
     *,
     params: Iterable[tuple[str, str]] = (),
     may_be_cut: Callable[[Found], bool] = lambda _: False,
+    beside: Sequence[object] = (),
 ) -> Operation[list[_Page]]:
     """Read the pages of a list, which end by the rules of a slice of events.
 
@@ -88,6 +96,7 @@ def _read_pages(
             of records shows; a page as long as its stated size may not be, either. If it states a
             total that it reaches, it must be full, which it may be without a stated size. The
             service documents no pages of these lists, so the same page again is then the end.
+        beside: records that the total may leave out.
 
     Raises:
         ProtocolError: when pages repeat or contradict each other, or records are missing.
@@ -130,7 +139,9 @@ def _read_pages(
             pages.append(_Page(answer, finding))
         elif sign and total is None:
             raise _unreadable(session, answer, f"page {number} states no records and {sign}")
-        if total is not None and (records > total or (records < total and not len(finding))):
+        if total is not None and (
+            records > total + len(beside) or (records < total and not len(finding))
+        ):
             raise _unreadable(
                 session, answer, f"the service counts {total:,} records, but {records:,} arrived"
             )
@@ -213,6 +224,9 @@ def summary(
         parameters["group_by"] = group_by
     pairs = further_params(params, ("start_date", "end_date", "group_by", "page"))
     limit = (last - first).days + 1 if group_by == "day" else None
+    names = FieldNames(session.config.service.fields)
+    records: list[_Row] = []
+    totals: list[_Row] = []
 
     def find(answer: Answer[Json]) -> Found:
         service, content = session.config.service, _content(answer)
@@ -220,17 +234,20 @@ def summary(
         key = rows_key or service.rows_key
         find = partial(find_rows, content, rows_key=key, extra_name="summary", single=True)
         finding = find_at(service, rows_key, content, find)
-        _refuse_other(first, last, parameters.get("group_by"), finding)
+        records.extend(finding.records)
+        if "group_by" in parameters and not totals:
+            totals.extend(_find_totals(records, parameters["group_by"], names))
+        _refuse_other(first, last, parameters.get("group_by"), finding, totals)
         return finding
 
     def may_be_cut(finding: Found) -> bool:
-        return group_by is not None and len(finding) > 1 and len(finding) != limit
+        return group_by is not None and len(finding) > 1 and len(finding) - len(totals) != limit
 
     pages = yield from _read_pages(
-        session, "summary", parameters, find, params=pairs, may_be_cut=may_be_cut
+        session, "summary", parameters, find, params=pairs, may_be_cut=may_be_cut, beside=totals
     )
     answer, finding = pages[0].answer, pages[0].finding
-    rows = [row for page in pages for row in page.finding.records]
+    rows = [row for page in pages for row in page.finding.records if row not in totals]
     is_doubtful = bool(rows) and (len(rows) == 1 or group_by == "day")
     if (
         group_by is not None
@@ -242,8 +259,9 @@ def summary(
         if single_page[0].finding.records == rows:
             error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)
-    names = FieldNames(session.config.service.fields)
-    result = answer.checked(session.credentials, partial(_make_summary, names, finding, rows))
+    result = answer.checked(
+        session.credentials, partial(_make_summary, names, finding, rows, totals)
+    )
     if group_by is not None:
         if group := _group_twice(rows, group_by):
             error = _other_summary(f"two rows of {group}", f"group_by={group_by}")
@@ -278,8 +296,77 @@ def _compare_with_totals(result: "Summary") -> None:
             return
 
 
-def _make_summary(names: FieldNames, finding: Found, rows: list[dict[str, Json]]) -> "Summary":
-    """Make the model of all rows, and of the fields beside those of the first page."""
+def _find_totals(rows: list[_Row], grouping: str, names: FieldNames) -> list[_Row]:
+    """Return the row that is no group, but has the counts of all others together, as a list.
+
+    Without the word for it, the row of two may be that of the events without a group, unless the
+    groups are days, which all events have.
+    """
+    labels = [_labels_of(row, grouping) for row in rows]
+    common = {label for label, number in Counter(chain(*labels)).items() if number > 1}
+    candidates = [row for row, own in zip(rows, labels, strict=True) if not own - common]
+    # One may be of the events without a group.
+    if len(candidates) > 2:
+        return []
+    for row in candidates:
+        parts = [part for part in rows if part is not row]
+        is_alone = grouping == "day" and len(candidates) == 1
+        is_certain = len(parts) > 1 or is_alone or any(map(_is_total, row.values()))
+        if (
+            parts
+            and is_certain
+            and _is_sum(*(_as_documented(part, names) for part in (row, *parts)))
+        ):
+            text = "A row of the summary by %s has the sums of all others, so it is no group."
+            _LOG.warning(text, grouping)
+            return [row]
+    return []
+
+
+def _labels_of(row: _Row, grouping: str) -> set[tuple[str, str]]:
+    """Return the cells of a row that may name its group."""
+    return {
+        (name, json_text(cell))
+        for name, cell in row.items()
+        if cell not in (None, "")
+        and not _is_total(cell)
+        and (
+            _is_label(name, cell)
+            or _grouping_of(name) == grouping
+            or (grouping == "day" and any(_days_in({name: cell}, grouping)))
+        )
+    }
+
+
+def _is_total(cell: Json) -> bool:
+    return isinstance(cell, str) and fold(cell) in _TOTAL_NAMES
+
+
+def _is_sum(row: _Row, *parts: _Row) -> bool:
+    """Return whether a row has the counts of the parts together, and about their revenue."""
+    from adanalytics_client.models import SummaryRow
+
+    total, *members = (dict(SummaryRow.model_validate(part)) for part in (row, *parts))
+    counts = [name for name in COLUMN_OF_TYPE.values() if isinstance(total[name], int)]
+    # Without a count of a known name, all whole numbers must agree.
+    counts = counts or [name for name, cell in total.items() if type(cell) is int]
+    sums = {
+        name: sum(cell for part in members if isinstance(cell := part.get(name), int | Decimal))
+        for name in (*counts, "revenue")
+    }
+    # The money of each row may be rounded.
+    revenue, amount = sums.pop("revenue"), total["revenue"]
+    is_near = not isinstance(amount, Decimal) or abs(revenue - amount) * 100 <= abs(amount)
+    return is_near and any(sums.values()) and all(sums[name] == total[name] for name in sums)
+
+
+def _make_summary(
+    names: FieldNames, finding: Found, rows: list[_Row], totals_rows: Sequence[_Row]
+) -> "Summary":
+    """Make the model of all rows, and of the fields beside those of the first page.
+
+    A row of totals counts unless there are totals beside the rows.
+    """
     # Late, because the models take a tenth of a second to import.
     from adanalytics_client.models import Summary
 
@@ -296,6 +383,9 @@ def _make_summary(names: FieldNames, finding: Found, rows: list[dict[str, Json]]
         if not any(value is container for container in containers)
     }
     totals = _taken_totals(extras)
+    for row in totals_rows if totals is None else ():
+        cells = _as_documented(row, names)
+        totals = {name: cell for name, cell in cells.items() if name not in GROUP_COLUMNS}
     main_fields = {
         "rows": [_as_documented(row, names) for row in rows],
         "totals": _as_documented(totals, names) if isinstance(totals, dict) else totals,
@@ -337,8 +427,10 @@ def _taken_totals(extras: dict[str, Json]) -> Json:
     return None
 
 
-def _refuse_other(first: date, last: date, grouping: str | None, finding: Found) -> None:
-    """Refuse a summary of other days, or with another grouping.
+def _refuse_other(
+    first: date, last: date, grouping: str | None, finding: Found, totals: Sequence[_Row]
+) -> None:
+    """Refuse a summary of other days, or with another grouping; `totals` are of no group.
 
     Raises:
         ProtocolError: naming what the response states.
@@ -356,7 +448,7 @@ def _refuse_other(first: date, last: date, grouping: str | None, finding: Found)
                 raise _other_summary(f"{key}: {value[:100]}", f"{first} to {last}")
             if name == "groupby" and isinstance(value, str) and fold(value) != fold(grouping or ""):
                 raise _other_summary(f"{key}: {value[:100]}", f"group_by={grouping}")
-    for row in finding.records:
+    for row in (row for row in finding.records if row not in totals):
         days = sorted(_days_in(row, grouping))
         if days and not any(first <= day <= last for day in days):
             raise _other_summary(f"a row of {days[0]}", "its days")
