@@ -31,6 +31,21 @@ def test_an_hour_keeps_the_order_of_its_events(
         assert found == [f"{page}{at}" for page in "ab" for at in range(4) if hours[at] == hour]
 
 
+@pytest.mark.parametrize(
+    ("time", "zone"),
+    [("0001-01-01T00:00:00Z", "America/New_York"), ("9999-12-31T23:59:59Z", "Asia/Tokyo")],
+)
+def test_a_local_time_outside_the_calendar_is_of_another_day(
+    tmp_path: Path, time: str, zone: str
+) -> None:
+    """As services write the unknown time of an event."""
+    hours = partition.HourPartition(tmp_path, zone=zone)
+    rows = [{"event_id": "a", "event_time": at} for at in (time, f"{DAY}T12:00:00Z")]
+    hours.add(pa.Table.from_batches([event_batch(rows)]))
+    with pytest.raises(partition.HourUnknown, match="have times of other days"):
+        hours.check_days(DAY, DAY)
+
+
 def ids_of(table: pa.Table) -> list[str]:
     ids: list[str] = table["event_id"].to_pylist()
     return ids

@@ -5,7 +5,8 @@ are one piece, but nothing guarantees that.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import groupby
 from pathlib import Path
 
@@ -168,9 +169,15 @@ def _hour_numbers(table: Table, names: FieldNames, zone: str) -> "pa.ChunkedArra
     # zones change at quarters of an hour.
     quarters = pc.divide(seconds, 900).combine_chunks().dictionary_encode()
     tz = ServiceProfile(zone=zone).tzinfo()
-    moments = [datetime.fromtimestamp(at * 900, tz) for at in quarters.dictionary.to_pylist()]
-    hours = int32s(int(moment.replace(tzinfo=UTC).timestamp() // 3600) for moment in moments)
+    hours = int32s(_local_hour(quarter * 900, tz) for quarter in quarters.dictionary.to_pylist())
     return pa.chunked_array([hours.take(quarters.indices)])
+
+
+def _local_hour(second: int, zone: tzinfo) -> int:
+    """Return the local hour of a moment; that of UTC where the calendar ends."""
+    with suppress(ValueError, OverflowError):
+        second = int(datetime.fromtimestamp(second, zone).replace(tzinfo=UTC).timestamp())
+    return second // 3600
 
 
 def split_by_key(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:
