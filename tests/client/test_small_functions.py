@@ -22,6 +22,7 @@ from adanalytics_client._json.columns import Columns, count_events
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
 from adanalytics_client._json.rows import kind_of, stated_error
+from adanalytics_client.dataset.query.errors import unwritable
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal, unseal
 from adanalytics_client.observers import HoursVerified
@@ -37,6 +38,10 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
     ("result", "expected"),
     [
         (lambda: add_months(date(2026, 3, 31), -1), date(2026, 2, 28)),
+        (
+            lambda: str(unwritable("[Errno 28] No space left: '/tmp/a \"b\".csv'").message),
+            "The answer cannot be written: [Errno 28] No space left: '/tmp/a \"b\".csv'.",
+        ),
         (lambda: visible("\x1b[31mRED\tx\ny"), r"\x1b[31mRED\tx\ny"),
         (
             lambda: legible("\u00e9\t\U0001f469\U0001f3fd\u05d0\n"),

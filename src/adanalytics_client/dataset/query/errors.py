@@ -48,7 +48,7 @@ def explain(error: str, datasets: Collection[CommittedFiles], sql: str) -> Datas
 def unwritable(error: str) -> DatasetError:
     reason = error.partition(" Error: ")[2].partition("\n")[0].rpartition(": ")[2] or error
     # DuckDB puts the error of another thread into JSON.
-    reason = reason.partition('"')[0]
+    reason = reason.partition('","')[0]
     return DatasetError(
         f"The answer cannot be written: {reason}.", remedy="Make room, or name another file."
     )
