@@ -472,3 +472,11 @@ def test_sizes(size: int, text: str) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (3_661, "1:01:01")])
 def test_durations(seconds: float, text: str) -> None:
     assert in_minutes(seconds) == text
+
+
+def test_a_page_that_comes_again_counts_once(progress: Progress) -> None:
+    progress.expect(2)
+    for number, events in [(1, 100), (2, 40), (1, 100), (2, 60)]:
+        progress.page(PageReceived("2026-01-15", number, events, 2))
+    assert progress.events == 160
+    assert "1 of 2 queries" in text(progress)

@@ -65,6 +65,8 @@ class Progress(Observer):
         self._total: int | None = None
         # When the first of them was asked for.
         self._pages_began = 0.0
+        # The events of each page: one that is requested again counts once.
+        self._pages: dict[tuple[str, int], int] = {}
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
@@ -135,8 +137,10 @@ class Progress(Observer):
         with self._lock:
             self._pulls, self._file = True, None
             self._end_retry()
-            self.events += info.events
-            self._slices_done += info.number == info.pages
+            page = info.slice, info.number
+            self.events += info.events - self._pages.get(page, 0)
+            self._slices_done += info.number == info.pages and page not in self._pages
+            self._pages[page] = info.events
             # A full first page tells the size of the slice; its last page tells it exactly.
             if info.number == 1 and info.pages:
                 self._sizes[info.slice] = info.events * info.pages
