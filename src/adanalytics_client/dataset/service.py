@@ -35,6 +35,9 @@ NO_DATA = "no data"
 NO_ROW = hashlib.sha256(b"").hexdigest()
 """The fingerprint of a day with data of which the summary has no row."""
 
+_NO_LIST = {"days", "partner"}
+"""The codes of remedies, if the list of days cannot be read."""
+
 _WITHOUT_ROW = {UNCONFIRMED, OUTDATED, NO_DATA, NO_ROW}
 
 
@@ -134,7 +137,9 @@ class Ranges:
             first = end + timedelta(1)
 
 
-def fetch_service_days(client: View, span: Period | None, manifest: Manifest) -> ServiceDays:
+def fetch_service_days(
+    client: View, span: Period | None, manifest: Manifest, *, needs_list: bool = True
+) -> ServiceDays:
     """Request the days with data, and a summary by day of them or of the range.
 
     The summary may have days that the service does not list; they have data, too. A summary whose
@@ -143,15 +148,18 @@ def fetch_service_days(client: View, span: Period | None, manifest: Manifest) ->
     Args:
         span: the range of interest, or None for everything that the service lists.
         manifest: the days in the dataset; the service may no longer have their data.
+        needs_list: whether a list that cannot be read is an error if no range is stated; else the
+            range is that of the dataset.
     """
     is_missing = False
     try:
         dates = client.dates()
     except (NotFound, ProtocolError) as error:
         # Of stated days, the summary and the count tell which have data.
-        if span is None:
-            raise
         is_missing = isinstance(error, NotFound)
+        has_range = span or (not needs_list and error.remedy.code in _NO_LIST and manifest.days())
+        if not has_range:
+            raise
         text = "The list of days cannot be read, so only the summary and the count tell them: %s"
         _LOG.warning(text, error.message)
         dates = []

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from adanalytics_client import Observer, Period
+from adanalytics_client import Observer
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._outputs.arrow.conversion import comparable
-from adanalytics_client.errors import AdAnalyticsError, NotFound, ProtocolError
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError
 from adanalytics_client.observers import HoursVerified
 
 from .hours.compare import (
@@ -97,7 +97,7 @@ class Verification:
             problems += self._find_gaps()
         else:
             try:
-                service = self._fetch_days(client)
+                service = fetch_service_days(client, None, self._manifest, needs_list=False)
                 problems += self._compare(service)
                 problems += self._count(client, service, {problem.day for problem in problems})
                 if deep:
@@ -117,16 +117,6 @@ class Verification:
             [*rest, *self._uncompared],
             self._without_id,
         )
-
-    def _fetch_days(self, client: "View") -> ServiceDays:
-        """Request the days with data; those of the dataset alone if their list cannot be read."""
-        days = self._manifest.days()
-        try:
-            return fetch_service_days(client, None, self._manifest)
-        except (NotFound, ProtocolError) as error:
-            if error.remedy.code not in {"days", "partner"} or not days:
-                raise
-        return fetch_service_days(client, Period(min(days), max(days)), self._manifest)
 
     def _check_files(self) -> Iterator[Problem]:
         identity, names, days = self.contents.identity, set(), self._manifest.days()

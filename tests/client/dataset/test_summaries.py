@@ -102,7 +102,10 @@ def test_stated_days_need_no_list_of_days(
     status: int,
     problem: str,
 ) -> None:
+    answers = []
+
     def answer(body: str, status: int) -> Response:
+        answers.append(body)
         return Response(body, status, content_type="application/json")
 
     replace_handler(httpserver, "dates", lambda _: answer(body, status))
@@ -111,8 +114,10 @@ def test_stated_days_need_no_list_of_days(
         assert dataset.sync(client, *SPAN).events == 72
         assert dataset.sync(client, *SPAN).wanted == 0
         caplog.clear()
+        answers.clear()
         assert dataset.verify(client).is_whole
         assert "The list of days cannot be read" in caplog.text
+        assert len(answers) == 1
         # New days could not be seen.
         with pytest.raises((NotFound, ProtocolError), match=problem):
             dataset.sync(client)
