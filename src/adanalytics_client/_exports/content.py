@@ -23,7 +23,7 @@ from adanalytics_client._events.times import days_in
 from adanalytics_client._json.exact import parse
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.rows import stated_error
-from adanalytics_client.errors import DownloadError
+from adanalytics_client.errors import DownloadError, Remedy
 
 # A local file header of APPNOTE.TXT, section 4.3.7, and the end of an archive without files.
 _ZIP = (b"PK\3\4", b"PK\5\6")
@@ -43,12 +43,13 @@ _VALUE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-LOOK_AT_FILE = (
-    "Try the download later, or open its address in a browser to see what the service says."
+LOOK_AT_FILE = Remedy(
+    "Try the download later, or open its address in a browser to see what the service says.",
+    code="look_at_file",
 )
 """The remedy for a response that is not the file."""
 
-AGAIN = "Download it again."
+AGAIN = Remedy("Download it again.", code="download_again")
 """The remedy for a file that another download may bring whole."""
 
 _HOLE = bytes(16)

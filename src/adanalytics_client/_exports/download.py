@@ -235,8 +235,8 @@ class ExportDownload:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
             # again. An error in place of the file goes away; a file of another form comes twice.
-            may_help = error.remedy == AGAIN and not isinstance(error, ChecksumMismatch)
-            if error.remedy == LOOK_AT_FILE:
+            may_help = error.remedy.code == AGAIN.code and not isinstance(error, ChecksumMismatch)
+            if error.remedy.code == LOOK_AT_FILE.code:
                 may_help, self._is_other = not self._is_other, True
             return FailedAttempt(error, can_retry=had_earlier_bytes or may_help)
         return None
