@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
+from pytest_httpserver import HTTPServer
 from tests.cli.run import Run
 from tests.server_answers import operations
 
@@ -503,3 +504,16 @@ def test_one_row_that_is_too_wide_turns(
         *("requests", "fill rate", "VCR", "cost", "profit"),
     ]
     assert "room for: campaign_id" in run("summary", "2026-01-15", "-g", "campaign").stdout
+
+
+def test_a_table_names_the_columns_that_it_does_not_show(
+    run: Run, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"campaign_id": 7, "clicks": 5, "starts": 1, "unique_users": 3, "imps": 9}]
+    httpserver.expect_request(re.compile("/.*")).respond_with_json({"data": rows})
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "key")
+    words = ["--base-url", httpserver.url_for("/"), "--partner", "acme", "-f", "table"]
+    done = run("summary", "2026-01-15", "-g", "campaign", *words)
+    assert "Not shown (see --columns): imps, unique_users.\n" in done.stdout
+    done = run("summary", "2026-01-15", "-g", "campaign", *words, "--columns", "imps")
+    assert "Not shown" not in done.stdout

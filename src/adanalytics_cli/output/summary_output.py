@@ -190,6 +190,8 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
         columns = summary_columns(view.group_by, view.names, is_rounded=view.rounded)
         rows = [row for answer in answers for row in table_rows(answer, view)]
         note = table_note(answers, view, all_rows)
+        if names := [] if view.names else _unusual(answers, columns):
+            note += f" Not shown (see --columns): {', '.join(names)}."
         return Listing(rows, [*(PARTNER if is_several else []), *columns], note, document)
     first = (
         [] if not is_several else [column.key for column in PARTNER] if view.names else ["partner"]
@@ -245,6 +247,13 @@ def usual_columns(answers: Sequence[Answer], group_by: str) -> list[str]:
     names = {n for answer in answers for row in answer.summary.rows for n in row.model_fields_set}
     columns = [*key_columns(group_by), Column(EVENTS, EVENTS), *_METRICS]
     return [column.key for column in columns if column.key in names]
+
+
+def _unusual(answers: Sequence[Answer], columns: Iterable[Column]) -> list[str]:
+    """Return the columns that nobody expects in these rows, and that a table does not show."""
+    names = {name for answer in answers for row in answer.summary for name in row.model_fields_set}
+    usual = {*SummaryRow.model_fields, *_FACTS, *(column.key for column in columns)}
+    return sorted(names - usual)
 
 
 def _column(name: str) -> Column:
