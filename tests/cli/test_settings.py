@@ -233,3 +233,10 @@ def test_a_command_to_go_on_names_the_fields_too() -> None:
     invocation = Invocation(fields={"revenue": "the money"}, time_field="ymdh", zone="+05:30")
     line = "adanalytics --time-field ymdh --zone +05:30 --map 'revenue=the money' sync"
     assert invocation.command_line("sync") == line
+
+
+def test_a_command_that_sends_nothing_names_the_options_that_it_ignores(run: Run) -> None:
+    done = run("--map", "revenue=rev", "--rows-key", "hits", "--zone", "UTC", "skill")
+    assert done.exit_code == 0
+    assert done.stderr.endswith("skill sends nothing and ignores --rows-key, --map.\n")
+    assert run("--quiet", "--map", "revenue=rev", "skill").stderr == ""

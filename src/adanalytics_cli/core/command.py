@@ -11,8 +11,9 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from .invocation import current_invocation
+from .invocation import current_invocation, remark
 from .numbers import Number
 from .prose import lines_of
 
@@ -105,10 +106,25 @@ class ExampleCommand(click.Command):
         return rest
 
     def invoke(self, ctx: click.Context) -> object:
+        self._remark_ignored(ctx)
         if self.gather:
             # By the context, which adds itself to an error of usage.
             ctx.invoke(self.gather, ctx.params)
         return super().invoke(ctx)
+
+    def _remark_ignored(self, ctx: click.Context) -> None:
+        """Name the options of the run that say something to a command that sends nothing."""
+        root = ctx.find_root()
+        names = [
+            option.opts[-1]
+            for option in CONNECTION_OPTIONS
+            # Periods are read in the zone of the profile.
+            if option.name not in {None, "profile", "zone"}
+            and root.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        ]
+        if names and not any(option.name == "base_url" for option in self.run_options):
+            text = f"{ctx.command_path} sends nothing and ignores {', '.join(names)}."
+            remark(text, current_invocation(ctx))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete options, also those of the run, which the help names in one line."""
