@@ -24,6 +24,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import ServiceOfRows
+from werkzeug import Response
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -465,6 +466,25 @@ def test_a_summary_without_a_known_group_is_not_one_group(
     done = CliRunner().invoke(cli, ["reconcile", str(file), "2026-01-15", *words], obj=Invocation())
     assert (done.exit_code, done.stdout) == (7, "")
     assert "The summary has no campaign_id and no campaign_name." in done.stderr
+
+
+def test_a_summary_without_days_is_not_compared_by_day(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"week": day, "clicks": 5} for day in ("Thu", "Fri")]
+    httpserver.expect_request(re.compile("/.*")).respond_with_handler(
+        lambda request: Response(json.dumps({"data": rows if "group_by" in request.args else []}))
+    )
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "key")
+    file = tmp_path / "theirs.csv"
+    file.write_text("Day,Clicks\n2026-01-15,5\n2026-01-16,5\n")
+    words = ["--base-url", httpserver.url_for("/"), "--partner", "acme"]
+    done = CliRunner().invoke(cli, ["reconcile", str(file), *words], obj=Invocation())
+    assert (done.exit_code, done.stdout) == (7, "")
+    assert "The rows of the summary by day do not name their days." in done.stderr
+    rows.clear()
+    done = CliRunner().invoke(cli, ["reconcile", str(file), *words], obj=Invocation())
+    assert (done.exit_code, "Only" in done.stderr) == (1, False)
 
 
 def test_fields_with_the_names_of_our_columns(httpserver: HTTPServer, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DAY = timedelta(days=1)
 # The offsets of time zones are multiples of it.
 _MINUTES = 15
+_SYNC_FIRST = "Sync these days, and add --in DIR."
 
 Group = tuple[str, ...]
 
@@ -217,8 +218,11 @@ def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigu
         names = {*chain.from_iterable(row.model_fields_set for row in answer.rows)}
         if names and by != ["day"] and not names & {f"{by[0]}_id", f"{by[0]}_name"}:
             raise ProtocolError(
-                f"The summary has no {by[0]}_id and no {by[0]}_name.",
-                remedy="Sync these days, and add --in DIR.",
+                f"The summary has no {by[0]}_id and no {by[0]}_name.", remedy=_SYNC_FIRST
+            )
+        if by == ["day"] and names and not any(isinstance(row.date, date) for row in answer.rows):
+            raise ProtocolError(
+                "The rows of the summary by day do not name their days.", remedy=_SYNC_FIRST
             )
         for row in map(dict, answer.rows):
             # A row by campaign does not tell its day; the request does.

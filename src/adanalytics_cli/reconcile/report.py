@@ -185,7 +185,8 @@ class Reconciliation:
             f"compared, {excess:,} above {self.tolerance:f} %."
         )
         for side, groups in zip(("theirs", "ours"), self.search.strangers, strict=True):
-            if groups:
+            # Without campaigns or tags all of a side is one group.
+            if groups and statement.fields:
                 yield f"Only {side}: {_few(', '.join(figures.labels[group]) for group in groups)}."
         # Their report by campaign cannot have these, and the reader wonders where they went.
         if any(figures.unassigned):
