@@ -238,10 +238,17 @@ def test_a_group_has_one_row(
         ({"since": "2026-01-01", "until": "2026-01-15"}, False),
     ],
 )
+@pytest.mark.parametrize("at", [0, 1, 2])
 def test_a_summary_that_states_its_days_states_those_of_the_request(
-    variant: Variant, stand_in: StandIn, stated: dict[str, Any], is_right: bool
+    variant: Variant, stand_in: StandIn, stated: dict[str, Any], is_right: bool, at: int
 ) -> None:
-    serve(stand_in, lambda *_: Say({"data": [{"impr": 5}], "period": stated}))
+    row = {"impr": 5}
+    answers = [
+        {"data": [row], "period": stated},
+        {"data": [row], "meta": {"total": 1, "date_range": stated}},
+        {"data": [{**row, **stated}]},
+    ]
+    serve(stand_in, lambda *_: Say(answers[at]))
     if is_right:
         assert len(variant.call("summary", FIRST, LAST).rows) == 1
     else:
@@ -305,3 +312,25 @@ def test_a_row_with_the_sums_of_all_others_is_no_group(
         assert summary.totals.clicks == sum(row.clicks for row in summary.rows)
     else:
         assert summary.totals is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["15.01.2026", "16.01.2026"], ["2026-01-15", "2026-01-16"]),
+        ([20260115, "20260116"], ["2026-01-15", "2026-01-16"]),
+        (["1/15/2026", "1/2/2026"], ["2026-01-15", "2026-01-02"]),
+        (["2026/01/15", "2026-01-16T00:00:00Z"], ["2026-01-15", "2026-01-16"]),
+        # A moment in another zone, and a day that two calendars read in two ways.
+        (["2026-01-15T23:00:00Z", "01/02/2026"], ["2026-01-15T23:00:00Z", "2026-01-02"]),
+    ],
+)
+def test_a_day_in_another_spelling_is_a_day(
+    variant: Variant, stand_in: StandIn, cells: list[Any], days: list[str]
+) -> None:
+    serve(stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1} for cell in cells]}))
+    summary = variant.call("summary", FIRST, LAST, group_by="day")
+    assert [str(row.date) for row in summary.rows] == days
+    serve(stand_in, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
+    (row,) = variant.call("summary", "2026", group_by="day").rows
+    assert row.date == "01/02/2026"

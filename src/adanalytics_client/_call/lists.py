@@ -53,6 +53,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
 _DAY = re.compile(
     r"(\d{4})([-/.]?)(\d\d)\2(\d\d)(?:[T ].*)?|(\d\d?)[-/.](\d\d?)[-/.](\d{4})", re.ASCII
 )
+_BARE_DAY = re.compile(r"\d{8}|\d+([-/.])\d+\1\d+", re.ASCII)
 _MIDNIGHT = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00(?::?00)?)?", re.ASCII
 )
@@ -62,6 +63,7 @@ ROUND = 5
 # Beside the published names, those of Facebook's insights (since, until), Prometheus (start, end)
 # and Mixpanel (from_date, to_date).
 _START_NAMES = frozenset({"startdate", "start", "since", "from", "fromdate"})
+_RANGE_NAMES = frozenset({"range", "daterange", "timerange", "period", "interval"})
 _END_NAMES = frozenset({"enddate", "end", "until", "to", "todate"})
 
 
@@ -260,7 +262,7 @@ def summary(
             error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)
     result = answer.checked(
-        session.credentials, partial(_make_summary, names, finding, rows, totals)
+        session.credentials, partial(_make_summary, names, finding, rows, totals, (first, last))
     )
     if group_by is not None:
         if group := _group_twice(rows, group_by):
@@ -361,7 +363,11 @@ def _is_sum(row: _Row, *parts: _Row) -> bool:
 
 
 def _make_summary(
-    names: FieldNames, finding: Found, rows: list[_Row], totals_rows: Sequence[_Row]
+    names: FieldNames,
+    finding: Found,
+    rows: list[_Row],
+    totals_rows: Sequence[_Row],
+    span: tuple[date, date],
 ) -> "Summary":
     """Make the model of all rows, and of the fields beside those of the first page.
 
@@ -387,7 +393,7 @@ def _make_summary(
         cells = _as_documented(row, names)
         totals = {name: cell for name, cell in cells.items() if name not in GROUP_COLUMNS}
     main_fields = {
-        "rows": [_as_documented(row, names) for row in rows],
+        "rows": [_with_day(_as_documented(row, names), *span) for row in rows],
         "totals": _as_documented(totals, names) if isinstance(totals, dict) else totals,
     }
     return Summary.model_validate({**extras, **main_fields})
@@ -418,6 +424,22 @@ def _as_documented(row: dict[str, Json], names: FieldNames) -> dict[str, Json]:
     return documented
 
 
+def _with_day(row: _Row, first: date, last: date) -> _Row:
+    """Write the day of a row as documented, if it can only be one day of the range.
+
+    Examples:
+        >>> _with_day({"date": "1.3.2026"}, date(2026, 2, 27), date(2026, 3, 2))
+        {'date': '2026-03-01'}
+    """
+    cell = row.get("date")
+    # A time at midnight of another zone is not of the day that its text begins with.
+    if isinstance(cell, str | int) and _BARE_DAY.fullmatch(str(cell)):
+        days = {day for day in _days_in({"date": cell}, "day") if first <= day <= last}
+        if len(days) == 1:
+            return {**row, "date": str(*days)}
+    return row
+
+
 def _taken_totals(extras: dict[str, Json]) -> Json:
     """Remove the totals from the fields beside the rows; a number may be the count in `total`."""
     for name in ("totals", "total"):
@@ -437,9 +459,17 @@ def _refuse_other(
     """
     # A range may be stated without its end.
     ends = {str(last), str(last + timedelta(1))}
-    for content in finding.containers:
-        metas = [member.items() for member in content.values() if isinstance(member, dict)]
-        for key, value in chain(content.items(), *metas):
+    single_row = finding.records if grouping is None and len(finding) == 1 else ()
+    for content in (*finding.containers, *single_row):
+        metas = [member for member in content.values() if isinstance(member, dict)]
+        # Such as meta.range.start; elsewhere may be an earlier period.
+        metas += [
+            part
+            for meta in metas
+            for name, part in meta.items()
+            if isinstance(part, dict) and fold(name) in _RANGE_NAMES
+        ]
+        for key, value in chain(content.items(), *(meta.items() for meta in metas)):
             name, is_day = fold(key), isinstance(value, str) and _ISO_DAY.match(value)
             if is_day and (
                 (name in _START_NAMES and value[:10] != str(first))
