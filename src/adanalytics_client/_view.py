@@ -37,12 +37,14 @@ class View(Client):
         """Return the client's time, in the time zone of the service."""
         return self.service.now(self.connection.session.clock.time())
 
-    def count_events(self, day: date, hour: int | None = None) -> int | None:
-        """Request the service's own count of the events of a day, or of one hour of it.
+    def count_events(
+        self, day: date, hour: int | None = None, *, last: date | None = None
+    ) -> int | None:
+        """Request the service's own count of the events of some days, or of one hour of them.
 
         It is None if the service states none, or none that can be used.
         """
-        operation = request_total(self.connection.session, day, day, hour)
+        operation = request_total(self.connection.session, day, last or day, hour)
         try:
             return self.connection.driver.run(operation)
         except (NotCounted, ProtocolError):

@@ -89,6 +89,8 @@ class ServiceDays:
         page: the number of events on a full page, if the profile of the service tells it.
         lists_nothing: whether the service lists no day at all, and sums up none of the range.
         longest: the most days of a range that it did not refuse.
+        usual: the likely number of events of a day whose own number the summary does not tell; 0
+            if that is unknown.
     """
 
     span: Period | None
@@ -96,6 +98,7 @@ class ServiceDays:
     page: int | None = None
     lists_nothing: bool = False
     longest: int = NO_LIMIT
+    usual: int = 0
 
     @cached_property
     def counts(self) -> Mapping[date, int]:

@@ -97,7 +97,7 @@ def sync(
         pull(dict.fromkeys(doubtful, Reason.RESTATED), needs.service)
         confirm(needs.service)
         if staging.differing:
-            service = update.fetch_days()
+            service = replace(update.fetch_days(), usual=needs.service.usual)
             hours = staging.compare_again(service, {hour.day for hour in doubtful} - needs.narrowed)
             pull(dict.fromkeys(hours, Reason.RESTATED), service)
             confirm(service)
@@ -176,10 +176,14 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
     The price of the day is that of its pages: an export costs fewer requests, but brings all of its
     events, for each late one.
     """
-    needs, contents, counts = update.find_needs(repull), update.contents, 0
+    needs, contents = update.find_needs(repull), update.contents
     days, narrowed, pages = {**needs.days}, set(), update.client.service.pages
     # An export brings whole days, and a service that ignores the hour has no totals of hours.
-    if via == "export" or (pages and pages.heeds.get("hour") is False):
+    if via == "export":
+        return needs
+    usual, counts = _usual_events(update, needs)
+    needs = replace(needs, service=replace(needs.service, usual=usual), counts=counts)
+    if pages and pages.heeds.get("hour") is False:
         return needs
     # Last days first: a day that cannot be narrowed was reprocessed, as those before it may be.
     for day, need in sorted(needs.days.items(), reverse=True):
@@ -201,6 +205,25 @@ def _find_needs(update: Update, via: Via, repull: int) -> Needs:
         days[day] = DayNeed(dict.fromkeys(moved, Reason.RESTATED), doubtful=rest)
         narrowed.add(day)
     return replace(needs, days=days, narrowed=frozenset(narrowed), counts=counts)
+
+
+def _usual_events(update: Update, needs: Needs) -> tuple[int, int]:
+    """Return the likely events of a day that the summary does not count, and the requests for it.
+
+    Otherwise each hour of such a day would be a query. The dataset tells it for nothing.
+    """
+    manifest, service = update.contents.manifest, needs.service
+    hours = Counter(hour.day for hour in needs.asked)
+    days = [day for day, number in hours.items() if number > 1 and not service.counts.get(day, 1)]
+    if not days:
+        return 0, 0
+    rows = [record.rows for day in manifest.days() if (record := manifest.day(day)).is_settled]
+    if any(rows):
+        return -(-sum(rows) // len(rows)), 0
+    first, last = min(days), max(days)
+    events = update.client.count_events(first, last=last)
+    number = sum(first <= day <= last for day in service.days)
+    return 0 if events is None else max(1, -(-events // number)), 1
 
 
 def _may_be_narrowed(update: Update, needs: Needs, day: date) -> bool:

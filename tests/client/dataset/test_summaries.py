@@ -339,3 +339,21 @@ def test_a_range_that_the_service_shortens_is_no_difference(
         dataset.sync(client)
         monkeypatch.setattr(service, "_of_days", shorten)
         assert dataset.verify(client, until=days[-1]).problems == []
+
+
+def test_days_that_the_summary_does_not_count_are_pulled_together(
+    service: ServiceOfRows, httpserver: HTTPServer, dataset: Dataset
+) -> None:
+    """By the service's own count of all of them, then by the days of the dataset."""
+    service.summary |= {day: {"imps": 24} for day in DAYS}
+    list_only(httpserver, *DAYS[:2])
+    with service.client() as client:
+        plan = dataset.plan(client, DAYS[0], DAYS[1])
+        service.asked.clear()
+        assert dataset.sync(client, DAYS[0], DAYS[1]).events == 48
+        assert service.asked == ["summary", *["events"] * 3]
+        assert len(service.asked) <= plan.requests + 2
+        list_only(httpserver, *DAYS)
+        service.asked.clear()
+        assert dataset.sync(client, *SPAN).events == 24
+        assert service.asked.count("events") == 2

@@ -277,7 +277,8 @@ class Fetcher:
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
     """Return the counts for planning; `whole` lists the days of which every hour is needed."""
     page = min(EVENTS_PER_PAGE, service.page or EVENTS_PER_PAGE)
-    return ExpectedCounts(service.counts, whole, page, service.longest)
+    counts = {day: events or service.usual for day, events in service.counts.items()}
+    return ExpectedCounts(counts, whole, page, service.longest)
 
 
 def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
