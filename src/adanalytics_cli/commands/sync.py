@@ -216,6 +216,10 @@ def sync(
         for change in report.restated:
             remark(visible(str(change)), invocation)
         if report.failed:
+            # Another export would have the same fault; pages may not.
+            if via == "export" and report.failed[0].kind in _FAULTS_OF_EXPORTS:
+                words[words.index("--via") + 1] = "pages"
+                repetition = invocation.command_line("sync", *words)
             raise _partly_done(report, location, repetition)
         if days:
             days = days[0], max([days[1], *(hour.day for hour in report.hours)])
@@ -225,6 +229,15 @@ def sync(
             done, size = f"{counted(report.events, 'event')} in {hours}", report.size
             done += f" of {span(*days)}" if days else ""
         report_end(invocation, done, progress, target=location, size=size)
+
+
+_FAULTS_OF_EXPORTS = frozenset(
+    {
+        *("ChecksumMismatch", "DownloadError", "ExportExpired", "ExportFailed", "InvalidRequest"),
+        *("NotFound", "PermissionDenied", "ProtocolError"),
+    }
+)
+"""The kinds of failures of exports that leave events out, or bring none."""
 
 
 class Budget(Observer):

@@ -13,7 +13,8 @@ from datetime import date
 
 from adanalytics_client import Observer
 from adanalytics_client._base.observer import notify
-from adanalytics_client.errors import ProtocolError
+from adanalytics_client._base.remedies import remedy
+from adanalytics_client.errors import ProtocolError, Remedy
 from adanalytics_client.observers import HourWritten
 
 from .changes import DayChange, changes_of
@@ -308,6 +309,8 @@ class Staging:
         """
         for day, difference in sorted(self.differing.items()):
             self._keep_totals(day)
+            # A range that leaves out its end would bring none, either.
+            is_empty = not self._complete_record(day).rows
             rejected = sorted(hour for hour in self.wanted if hour.day == day)
             for hour in rejected:
                 self._staged.pop(hour, None)
@@ -321,4 +324,5 @@ class Staging:
                     self.changed.pop(hour, None)
             self._doubt(day)
             message = f"The events of {day} do not agree with the service: {difference}."
-            yield FailedQuery(str(day), ProtocolError.__name__, message, tuple(rejected))
+            advice = remedy("end_of_range") if is_empty else Remedy()
+            yield FailedQuery(str(day), ProtocolError.__name__, message, tuple(rejected), advice)

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from pytest_httpserver import HTTPServer
+from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.datasets import everything_in
 
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.main import cli
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._json.fields import ID_OF
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
@@ -207,3 +212,28 @@ def test_a_dataset_of_json_lines_holds_what_the_service_sends(shop: Shop, folder
         row for row in shop.rows() if (row["event_date"], row["event_hour"]) == ("2026-01-15", 13)
     ]
     assert [json.loads(line) for line in part.read_text().splitlines()] == rows
+
+
+def test_pages_finish_what_exports_leave_out(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, place = ServiceOfRows(httpserver), str(tmp_path / "export")
+    service.rows = {
+        (day, 0): [f'{{"event_id":"{day}","event_time":"{day}T00:00:00Z"}}']
+        for day in (FIRST, SECOND)
+    }
+    service.export = lambda texts: (
+        b"event_id,event_time\n"
+        + b"".join(",".join(json.loads(text).values()).encode() + b"\n" for text in texts[:1])
+    )
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "key")
+    words = ["--base-url", service.url, "--partner", "acme"]
+
+    def sync(*more: str) -> Any:
+        command = ["sync", FIRST, SECOND, "--to", place, *more, *words]
+        return CliRunner().invoke(cli, command, obj=Invocation())
+
+    done = sync("--via", "export")
+    assert done.exit_code == 3
+    assert done.stderr.endswith(f"--to {place} --via pages\n")
+    assert sync("--via", "pages").exit_code == 0
