@@ -81,7 +81,22 @@ def request_total(
         NotCounted: when the request fails.
         ProtocolError: when the service, or a cache, ignores the query.
     """
-    days = Slice(start, end, hour)
+    page = yield from request_first(session, Slice(start, end, hour))
+    return total_of(page)
+
+
+def total_of(page: FetchedPage) -> int | None:
+    """Return the number of events of some days by their first page."""
+    return page.signals.total if len(page) or page.signals.total is not None else 0
+
+
+def request_first(session: Session, days: Slice) -> Operation[FetchedPage]:
+    """Request the first event of some days, and with it the number of all.
+
+    Raises:
+        NotCounted: when the request fails.
+        ProtocolError: when the service, or a cache, ignores the query.
+    """
     page = yield from request_place(session, days, 1)
     if len(page) > 1:
         # A service may ignore `per_page`, but then the next page has other events.
@@ -92,7 +107,7 @@ def request_total(
                 "per_page, as if the service ignored the parameters, or a cache did.",
                 remedy="Look for a caching proxy, or report it to the service.",
             )
-    return page.signals.total if len(page) or page.signals.total is not None else 0
+    return page
 
 
 def count_pull(session: Session, plan: Plan) -> Operation[int | None]:

@@ -1,20 +1,23 @@
 """Compare the rows of an export with the numbers that the service states."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
+from adanalytics_client._base.spelling import fold
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.check import Check, Comparison
 from adanalytics_client._events.counts import (
     NotCounted,
     first_open_day,
+    request_first,
     request_places,
-    request_total,
+    total_of,
 )
 from adanalytics_client._events.omissions import find_omission
+from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.plan import Slice
 from adanalytics_client.errors import DownloadError
 
@@ -46,8 +49,9 @@ def compare(
     total, row_count = sum(rows), status.row_count
     if row_count is not None and row_count != total:
         raise _differing(total, f"{row_count:,} were announced")
+    columns = {name for content in contents for name in content.columns}
     # An announced number may be that of the file as it was cut, so it does not replace the count.
-    count = None if check == "none" else (yield from _count(session, order, total))
+    count = None if check == "none" else (yield from _count(session, order, total, columns))
     doubt = next((content.doubt for content in contents if content.doubt), "")
     # On a day that is not over, the count may already be above the rows, which confirms nothing.
     is_confirmed = row_count is not None or (count is not None and count <= total)
@@ -97,13 +101,30 @@ def _check_end(contents: Sequence[Content]) -> None:
         _LOG.warning("Whether the file is complete is not known: %s.", problem)
 
 
-def _count(session: Session, order: ExportOrder, total: int) -> Operation[int | None]:
+def _compare_columns(columns: Collection[str], page: FetchedPage) -> None:
+    """Log the fields of an event on a page that no column of the file has."""
+    names = {*map(fold, columns)}
+    # The columns of an object are named after it, such as geo.country.
+    missing = [
+        name
+        for name in page.rows.sample()
+        if fold(name) not in names and not any(part.startswith(f"{name}.") for part in columns)
+    ]
+    if columns and missing:
+        _LOG.warning("The export has no %s, as events on pages have.", ", ".join(missing))
+
+
+def _count(
+    session: Session, order: ExportOrder, total: int, columns: Collection[str]
+) -> Operation[int | None]:
     """Return the service's count, checked against the rows; None if it has none to compare."""
     days, count = Slice(order.start, order.end), 0
     try:
         # The service may load events between the export and the first count.
         for _ in range(2):
-            service_count = yield from request_total(session, order.start, order.end)
+            page = yield from request_first(session, days)
+            _compare_columns(columns, page)
+            service_count = total_of(page)
             if service_count == total:
                 return service_count
             if service_count is None:

@@ -9,7 +9,7 @@ import csv
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date, tzinfo
 from itertools import chain
 from typing import BinaryIO
@@ -67,6 +67,7 @@ class Content(msgspec.Struct, frozen=True):
             without one (RFC 4180, section 2), and a cut in its last field looks the same.
         is_framed: whether a length, a checksum or HTTP itself showed the end of the body.
         days: the days of some of its events, the first and the last ones among them.
+        columns: the names of its columns; none for a format without columns.
     """
 
     rows: int | None
@@ -74,6 +75,7 @@ class Content(msgspec.Struct, frozen=True):
     is_closed: bool = True
     is_framed: bool = True
     days: frozenset[date] = frozenset()
+    columns: Sequence[str] = ()
 
 
 class FileOrder(msgspec.Struct, frozen=True):
@@ -246,7 +248,12 @@ class _CsvTable:
         self._count([self._rest] if self._rest else [])
         if not self._rows and any(name != name.strip() for name in self._names):
             raise _other("csv", "its first line is not a header row")
-        return Content(self._rows, is_closed=is_closed, days=frozenset(self._days.dates))
+        return Content(
+            self._rows,
+            is_closed=is_closed,
+            days=frozenset(self._days.dates),
+            columns=tuple(self._names),
+        )
 
     def _begin(self, header: bytes) -> None:
         self._header = header = header.rstrip(b"\r\n")
@@ -449,7 +456,8 @@ def _read_parquet(file: BinaryIO, order: FileOrder) -> Content:
                 raw_bounds = (bounds.min_raw, bounds.max_raw)
                 for value in raw_bounds if is_raw else (bounds.min, bounds.max):
                     days.add(name, str(value).encode())
-    return Content(metadata.num_rows, days=frozenset(days.dates))
+    columns = tuple(metadata.schema.to_arrow_schema().names)
+    return Content(metadata.num_rows, days=frozenset(days.dates), columns=columns)
 
 
 def _refuse_zip(_: BinaryIO, order: FileOrder) -> Content:

@@ -43,11 +43,16 @@ def _name_of(type_: pa.DataType) -> str:
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_every_way_brings_every_field_and_the_exact_sum(
-    service: ServiceOfRows, vocabulary: Vocabulary, tmp_path: Path, form: PartFormat
+    service: ServiceOfRows,
+    vocabulary: Vocabulary,
+    tmp_path: Path,
+    form: PartFormat,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tables = []
     # Of one form the pages are of days, of the other one of hours.
-    service.counts = form == "parquet"
+    if form == "jsonl":
+        monkeypatch.setattr("adanalytics_client._events.auto.MOST_FULL_PAGES", 0)
     count = f'SELECT count(*) AS n, sum("{vocabulary.amount}") AS s FROM events'
     order = ", ".join(f'"{name}"' for name in [*vocabulary.types][:4])
     for way in ("pages", *EXPORTS):
@@ -57,6 +62,9 @@ def test_every_way_brings_every_field_and_the_exact_sum(
             via: Any = "pages" if way == "pages" else "export"
             report = dataset.sync(client, FIRST, SECOND, via=via)
             assert (report.failed, report.events) == ([], len(vocabulary.texts))
+            is_by_hour = service.asked.count("events") > 24
+            assert is_by_hour == (form == "jsonl" and way == "pages")
+            service.asked.clear()
             assert dataset.verify(client, until=SECOND).is_whole
         if form == "parquet":
             assert types_of(tmp_path / way) == vocabulary.types
@@ -586,3 +594,28 @@ def test_an_hour_whose_amounts_may_have_moved_is_pulled_with_those_whose_number_
         assert dataset.sync(client, FIRST).left == 0
     table = dataset.query("SELECT CAST(sum(views) AS INTEGER) AS views FROM events")
     assert table.to_pylist() == [{"views": 32}]
+
+
+def export_without_os(service: ServiceOfRows) -> None:
+    for day in (FIRST, SECOND):
+        text = f'{{"event_id":"{day}","event_time":"{day}T01:00:00Z","clicks":1,"os":"ios"}}'
+        service.rows[day, 1] = [text]
+    service.export = lambda texts: (
+        b"event_id,event_time,clicks\n"
+        + b"".join(
+            ",".join(map(str, [*json.loads(text).values()][:3])).encode() + b"\n" for text in texts
+        )
+    )
+
+
+def test_the_fields_that_an_export_lacks_are_said(
+    service: ServiceOfRows, dataset: Dataset, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    export_without_os(service)
+    with service.client() as client:
+        dataset.sync(client, FIRST, via="pages")
+        assert "has no" not in caplog.text
+        dataset.sync(client, SECOND, via="export")
+        assert f"The export of {SECOND} has no os, as earlier events have." in caplog.messages
+        client.start_export(SECOND, SECOND, format="csv").download(tmp_path / "events.csv")
+        assert "The export has no os, as events on pages have." in caplog.messages

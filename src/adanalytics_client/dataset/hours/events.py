@@ -174,6 +174,15 @@ class EventTables:
             raise _unreadable(error) from None
 
 
+def columns_in(path: Path) -> list[str]:
+    """Return the names of the columns of an export file that can be read."""
+    magic = beginning_of(path)
+    if magic == PARQUET:
+        return [*pq.read_schema(path).names]
+    with GzipFile(path) if magic.startswith(GZIP_MAGIC) else path.open("rb") as file:
+        return _header(file)[0]
+
+
 def _header(file: BinaryIO | BufferedIOBase) -> tuple[list[str], str]:
     """Read the names of the columns, which may have line breaks in quotes, and the separator."""
     line = file.readline(CSV_BLOCK)

@@ -4,6 +4,7 @@ An order is kept in the spool until its hours are committed. Large files are sor
 their own; a task of another machine takes the same steps with one file, or a section.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
@@ -15,7 +16,7 @@ from adanalytics_client import Client, ExportJob, errors
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._export_files import ExportedFile, files_of
 from adanalytics_client._json.types import Types
-from adanalytics_client.dataset.hours.events import EventTables, Table
+from adanalytics_client.dataset.hours.events import EventTables, Table, columns_in
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
 from adanalytics_client.dataset.planning import Query
@@ -24,6 +25,8 @@ from adanalytics_client.dataset.storage.local import Store
 
 from .spool import Spool, Start, folder_of
 from .workers import WorkerPool
+
+_LOG = logging.getLogger("adanalytics_client")
 
 SECTION_BYTES = 8 * 1024 * 1024
 """The least bytes of a file that are worth a process of their own."""
@@ -94,7 +97,7 @@ class ExportFetcher:
 
     def _take(self, start: Start, job: ExportJob) -> list[FinishedHour]:
         """Download the files of an export, and sort their events into hours."""
-        query, parts = start.query, []
+        query, parts, columns = start.query, list[Sorted](), set[str]()
         total, files = job.wait().row_count, files_of(job)
         folder = self.store.local(folder_of(query)) or self.folder
         for number, saved in enumerate(files):
@@ -102,7 +105,12 @@ class ExportFetcher:
             ExportedFile(saved, self.client.connection).download(path)
             # The stated number is that of the whole export.
             parts += self._sort(start, path, total if len(files) == 1 else None)
-        return join_parts(query, total, parts, self.store, self.folder, self.identity)
+            columns.update(columns_in(path))
+        hours = join_parts(query, total, parts, self.store, self.folder, self.identity)
+        if missing := [name for name in self.types if name not in columns]:
+            names = ", ".join(missing)
+            _LOG.warning("The export of %s has no %s, as earlier events have.", query, names)
+        return hours
 
     def _sort(self, start: Start, file: Path, total: int | None) -> list[Sorted]:
         """Sort the events of a file into hours, in processes of their own if it is large."""
