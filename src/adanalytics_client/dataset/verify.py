@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -298,6 +299,7 @@ class Verification:
         # Of days with a problem the export tells nothing new.
         days -= {*broken}
         hours, total = 0, sum(len(self._manifest.day(day).hours) for day in days)
+        missing = set[str]()
         for job in _order_exports(client, runs_of_days(days)):
             with TemporaryDirectory(prefix="adanalytics-") as name:
                 folder, export = Path(name), Path(name) / "export.csv"
@@ -307,9 +309,12 @@ class Verification:
                 notify(self.observer.verified, HoursVerified(hours, total, deep=True))
                 tables = EventTables(self._names, self._types)
                 partition = HourPartition(folder, self._names, zone=self.contents.identity.zone)
+                columns = set[str]()
                 for file in sorted(export.iterdir()) if export.is_dir() else [export]:
                     for table in tables.from_file(file):
+                        columns |= {*table.column_names}
                         partition.add(table)
+                missing |= {name for name in tables.schema.names if columns and name not in columns}
                 if self.contents.identity.zone != "UTC":
                     partition.check_days(job.order.start, job.order.end)
                 for day in days_between(job.order.start, job.order.end):
@@ -319,12 +324,15 @@ class Verification:
                     for hour in record.by_hour:
                         exported = map(tables.widened, partition.take(hour))
                         difference = self._difference(
-                            hour, file_of.get(hour), exported, tables, folder
+                            hour, file_of.get(hour), exported, tables, folder, missing
                         )
                         if difference:
                             yield Problem(day, difference, hour.hour)
                         hours += 1
                         notify(self.observer.verified, HoursVerified(hours, total, deep=True))
+        # That the service exports fewer fields, no pull can mend.
+        reason = "which the export does not have"
+        self._uncompared += [UncomparedFigure(name, reason) for name in sorted(missing)]
 
     def _difference(
         self,
@@ -333,10 +341,12 @@ class Verification:
         exported: Iterator[Table],
         tables: EventTables,
         folder: Path,
+        missing: AbstractSet[str],
     ) -> str:
         """Describe how an hour differs from its export, whatever their order; empty if it agrees.
 
-        Both are divided into groups by the ids of their events, and compared group by group.
+        The columns that are `missing` in the export are left out. Both are divided into groups by
+        the ids of their events, and compared group by group.
         """
         events_held = self._held(hour, file, tables) if file else iter(())
         events = file.hours[hour].rows if file else 0
@@ -349,7 +359,8 @@ class Verification:
             for side, whole in (("held", events_held), ("exported", exported)):
                 for table in whole:
                     rows[side] += table.num_rows
-                    for group, part in split_by_id(table, self._names, groups):
+                    shared = table.drop_columns([*missing.intersection(table.column_names)])
+                    for group, part in split_by_id(shared, self._names, groups):
                         parts.put(f"{side}-{group}", part)
             if rows["held"] != rows["exported"]:
                 return (

@@ -619,3 +619,14 @@ def test_the_fields_that_an_export_lacks_are_said(
         assert f"The export of {SECOND} has no os, as earlier events have." in caplog.messages
         client.start_export(SECOND, SECOND, format="csv").download(tmp_path / "events.csv")
         assert "The export has no os, as events on pages have." in caplog.messages
+
+
+def test_a_deep_look_leaves_out_what_the_export_lacks(
+    service: ServiceOfRows, dataset: Dataset
+) -> None:
+    export_without_os(service)
+    with service.client() as client:
+        dataset.sync(client, FIRST, SECOND, via="pages")
+        report = dataset.verify(client, deep=True)
+    assert report.is_whole
+    assert "os, which the export does not have" in map(str, report.uncompared)
