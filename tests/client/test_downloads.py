@@ -174,6 +174,25 @@ def test_an_error_in_place_of_a_file_is_asked_for_again_once(
     assert [asked.path for asked in export.asked[1:]] == ["/f.csv"] * 2
 
 
+@pytest.mark.parametrize(
+    ("file", "name", "problem"),
+    [
+        (FILE, "out.parquet", "is csv, not parquet"),
+        (FILE, "out.jsonl", "is csv, not jsonl"),
+        (b'{"event_id":"1"}\n', "out.csv", "is jsonl, not csv"),
+        (parquet(), "out.csv", "is parquet, not csv"),
+    ],
+)
+def test_a_file_of_another_format_is_named_and_fetched_once(
+    export: OneExport, file: bytes, name: str, problem: str
+) -> None:
+    """The service ignores the format, and would send the same again."""
+    export.offer(Say(file, headers={"Content-Type": "application/octet-stream"}))
+    error = export.fails(errors.DownloadError, f"The file {problem}.", to=export.folder / name)
+    assert error.remedy == f"Order {problem.split()[1][:-1]}, or pull pages."
+    assert [asked.path for asked in export.asked[1:]] == ["/f.csv"]
+
+
 def test_an_encoding_that_cannot_be_undone_says_what_to_do(export: OneExport) -> None:
     export.offer(Say(FILE, headers={"Content-Encoding": "br", **CSV}))
     export.fails(errors.DownloadError, r"'br', which was not requested\. Configure the")

@@ -10,6 +10,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, tzinfo
 from itertools import chain
 from typing import BinaryIO
@@ -121,6 +122,10 @@ def read_content(file: BinaryIO, order: FileOrder, *, has_frame: bool, has_diges
         problem = _incomplete(f"{error}")
     except DownloadError as error:
         problem = error
+        # A service may ignore the format; an error in place of the file has no rows.
+        if error.remedy.code == LOOK_AT_FILE.code and (form := _form_of(file, order)):
+            text = f"The file is {form}, not {order.format or 'csv'}."
+            problem = DownloadError(text, remedy=f"Order {form}, or pull pages.")
     else:
         is_text = reader in {_read_csv, _read_lines}
         return replace(
@@ -133,6 +138,16 @@ def read_content(file: BinaryIO, order: FileOrder, *, has_frame: bool, has_diges
         file.seek(0, os.SEEK_END)
     # Without the frames that hold bytes of the file, which may echo a credential.
     raise problem.with_traceback(None)
+
+
+def _form_of(file: BinaryIO, order: FileOrder) -> str:
+    """Return the format of another file with events than the one that was ordered, or nothing."""
+    for form, reader in (("parquet", _read_parquet), ("csv", _read_csv), ("jsonl", _read_lines)):
+        with suppress(DownloadError, DamagedBody):
+            content = reader(file, replace(order, format=form))
+            if content.rows and not content.doubt:
+                return form
+    return ""
 
 
 def _reader(file: BinaryIO, order: FileOrder) -> Callable[[BinaryIO, FileOrder], Content]:
