@@ -3,7 +3,7 @@
 import unicodedata
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from adanalytics_client._json.rows import kind_of, stated_error
 from adanalytics_client.dataset.query.errors import unwritable
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import Identity, seal, unseal
+from adanalytics_client.dataset.tables.files import _bound as bound
 from adanalytics_client.observers import HoursVerified
 
 SIGNED = "https://files.example/a.csv?sig=abc"
@@ -41,6 +42,12 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
         (
             lambda: str(unwritable("[Errno 28] No space left: '/tmp/a \"b\".csv'").message),
             "The answer cannot be written: [Errno 28] No space left: '/tmp/a \"b\".csv'.",
+        ),
+        (lambda: bound(datetime(1, 1, 1, tzinfo=UTC)), "0001-01-01T00:00:00.000Z"),
+        (lambda: bound(datetime.max.replace(tzinfo=UTC), is_most=True), "9999-12-31T23:59:59.999Z"),
+        (
+            lambda: bound(datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC), is_most=True),
+            "2026-01-01T00:00:00.001Z",
         ),
         (lambda: visible("\x1b[31mRED\tx\ny"), r"\x1b[31mRED\tx\ny"),
         (

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -117,8 +118,13 @@ def _bound(value: Any, *, is_most: bool = False) -> Any:  # noqa: ANN401  # of t
     if isinstance(value, datetime):
         # Statistics have milliseconds.
         rest = timedelta(microseconds=value.microsecond % 1000)
-        whole = value - rest + (_MILLISECOND if rest and is_most else timedelta())
-        return f"{whole.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{whole.microsecond // 1000:03}Z"
+        whole = value - rest
+        if rest and is_most:
+            # No calendar has a later millisecond than its last one.
+            with suppress(OverflowError):
+                whole += _MILLISECOND
+        text = whole.astimezone(UTC).isoformat(timespec="milliseconds")
+        return f"{text.removesuffix('+00:00')}Z"
     if isinstance(value, Decimal):
         return (_MOST if is_most else _LEAST).plus(value)
     return str(value) if isinstance(value, date) else value
