@@ -167,6 +167,25 @@ def test_a_hook_may_have_read_the_response(
     assert seen == [plain]
 
 
+def test_an_exception_of_a_hook_reaches_the_caller(
+    open_with: OpenWith, stand_in: StandIn, sender: Any
+) -> None:
+    """It is neither a broken connection nor a reason to send a 429 four times more."""
+    stand_in.says(Say({"error": "Too Many Requests"}, status=429))
+    variant, http = open_with()
+
+    def refuse(response: httpx.Response) -> None:
+        response.raise_for_status()
+
+    async def arefuse(response: httpx.Response) -> None:
+        response.raise_for_status()
+
+    http.event_hooks["response"].append(arefuse if hasattr(http, "aclose") else refuse)
+    with pytest.raises(sender.HTTPStatusError, match="429"):
+        variant.call("dates")
+    assert len(stand_in.asked) == 1
+
+
 def test_an_object_of_another_kind_is_refused() -> None:
     with httpx2.Client() as other, httpx.Client() as of_threads:
         for wrong in (object(), other, of_threads):

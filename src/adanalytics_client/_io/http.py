@@ -112,7 +112,8 @@ class BaseDriver(Generic[C]):
                 "http= is not valid.", remedy=f"Pass an httpx.{self.kind}, or one of httpx2."
             )
         self._library: ModuleType = library
-        self._errors: tuple[type[Exception], ...] = (library.HTTPError, library.InvalidURL)
+        # Not HTTPError, which is also what a hook raises that calls raise_for_status.
+        self._errors: tuple[type[Exception], ...] = (library.RequestError, library.InvalidURL)
         if http is None:
             return
         http = cast("C", http)
