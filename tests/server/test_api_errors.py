@@ -30,6 +30,7 @@ RANGE = "start_date=2026-01-01&end_date=2026-01-02"
         (f"events?{RANGE}&hour=-0", "hour", "whole number"),
         (f"events?{RANGE}&hour=", "hour", "whole number"),
         (f"events?{RANGE}&page=0", "page", "greater than or equal to 1"),
+        (f"events?{RANGE}&page=-1", "page", "greater than or equal to 1"),
         (f"events?{RANGE}&page=1e3", "page", "whole number"),
         (f"events?{RANGE}&page=1_000", "page", "whole number"),
         (f"events?{RANGE}&page=9223372036854775808", "page", "less than or equal to"),

@@ -57,7 +57,7 @@ def _strict_date(value: object) -> date:
 StrictDate = Annotated[date, BeforeValidator(_strict_date)]
 # The bounds come first: a validator in front of them would hide them from the OpenAPI document.
 Hour = Annotated[Annotated[int, Field(ge=0, le=23)] | None, BeforeValidator(_strict_integer)]
-PageNumber = Annotated[int, Field(ge=0, le=LARGEST_INTEGER), BeforeValidator(_strict_integer)]
+PageNumber = Annotated[int, Field(le=LARGEST_INTEGER), BeforeValidator(_strict_integer)]
 PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_strict_integer)]
 
 
