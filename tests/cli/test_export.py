@@ -171,7 +171,9 @@ def test_an_export_started_now_and_fetched_later(
     assert (job.stat().st_mode & 0o777, target.exists()) == (0o600, False)
     assert slow.api_key not in job.read_text()
     slow.journal.clear()
-    assert run("export", "--job", str(job), "-o", str(target)).exit_code == 0
+    fetched = run("export", "--job", str(job), "-o", str(target))
+    assert fetched.exit_code == 0
+    assert ", as the service counts them, of 2026-01-15, " in fetched.stderr
     assert len(gzip.decompress(target.read_bytes()).splitlines()) == 50
     assert "start_export" not in operations(slow)
 

@@ -246,7 +246,8 @@ def export(
         summary += f" in {files} files"
     if status.service_count is not None:
         summary += ", as the service counts them,"
-    report_end(invocation, summary, progress, days=days, target=output, size=size)
+    ordered_days = (export.order.start, export.order.end)
+    report_end(invocation, summary, progress, days=ordered_days, target=output, size=size)
 
 
 def _again(
