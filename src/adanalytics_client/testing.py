@@ -126,6 +126,8 @@ class MovableClock:
     def advance(self, seconds: float) -> None:
         """Move the clock of the client and the server forward by `seconds`.
 
+        Move it between calls: amid a pull, requests are under way, and all of them time out.
+
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
             >>> clock.advance(90)
