@@ -5,10 +5,12 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import add_months
 from adanalytics_client._base.escaping import legible, visible
 from adanalytics_client._base.files import open_beside, put_in_place
@@ -137,3 +139,9 @@ def test_no_character_that_nobody_sees_is_legible() -> None:
     signs |= {chr(code) for first, last in spans for code in range(first, last + 1)}
     signs |= {*"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"} - {*"\n\t"}
     assert {sign for sign in signs if sign in legible(sign)} <= {"\n", "\t"}
+
+
+def test_a_wait_ends_though_a_test_stops_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As freezegun does, also for the monotonic clock."""
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
+    assert list(islice(SystemClock().sleeping(1003.0), 2)) == [3.0]

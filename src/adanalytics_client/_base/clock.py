@@ -55,8 +55,8 @@ class SystemClock:
         return time.monotonic()
 
     def sleeping(self, until: float) -> Iterator[float]:
-        while (seconds := until - time.monotonic()) > 0:
-            yield seconds
+        # One pause, which may end a moment early: freezegun stops the monotonic clock.
+        yield max(0.0, until - time.monotonic())
 
     def running(self, change: int) -> None:
         """Do nothing: the machine's time passes without regard to operations."""
