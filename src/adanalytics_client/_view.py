@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from ._base.observer import Observer
+from ._base.validation import invalid
 from ._events.comparison import CountedDays, compare_days
 from ._events.counts import NotCounted, request_total
 from ._shapes.service import ServiceProfile
@@ -18,6 +19,8 @@ class View(Client):
     """A client on the connections of another; closing it ends only its own requests."""
 
     def __init__(self, client: Client) -> None:
+        if not isinstance(client, Client):
+            raise invalid("client", client, "Pass a Client; in asyncio, call this in a thread.")
         connection = client.connection
         self.connection = replace(connection, driver=connection.driver.branch())
         self._shares = True

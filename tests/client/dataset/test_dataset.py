@@ -9,6 +9,7 @@ from tests.client.dataset.shop import AtMost, Stop
 from tests.server_answers import answer
 
 from adanalytics_client import (
+    AsyncClient,
     AuthenticationError,
     Client,
     ConfigurationError,
@@ -27,6 +28,15 @@ from adanalytics_client.dataset import (
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.observers import HoursVerified, PullPlanned
 from adanalytics_server.local import LocalServer
+
+
+def test_an_async_client_is_refused(tmp_path: Path) -> None:
+    other: Any = AsyncClient("https://stats.example", api_key="k", partner="acme")
+    dataset = Dataset(tmp_path / "events")
+    for call in (dataset.sync, dataset.plan, dataset.tasks):
+        with pytest.raises(ConfigurationError, match="Pass a Client"):
+            call(other)
+    assert not (tmp_path / "events").exists()
 
 
 def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
