@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from ._base.urls import BaseUrl
 from ._call.config import Config
@@ -46,8 +46,7 @@ def open_signed(text: str) -> Iterator["ExportedFile"]:
         yield ExportedFile(replace(saved, status=status), connection)
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
+class ExportedFile(NamedTuple):
     """A file of a finished export, and the connection to download it."""
 
     saved: SavedExport

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_client._json.fields import GROUPS, TABLE_OF
@@ -27,8 +27,7 @@ class InvalidCall(CommandError):
     code = ExitCode.USAGE
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument: an option of the command, or a word of it if `option` is empty.
 
     A text of the kind `sql` goes to the command's stdin.

@@ -103,7 +103,7 @@ def login(
     if can_ask():
         check = partial(_check_address, try_it=not no_verify)
         address = _asked("Address of the service", settings.base_url, check)
-        settings = replace(settings, base_url=address)
+        settings = settings._replace(base_url=address)
     base_url = base_url_of(settings)
     account = None
     refused_email = None
@@ -113,7 +113,7 @@ def login(
     # be refused in the same way each time.
     while outcome is None:
         if can_ask():
-            settings = replace(settings, partner=_asked("Partner", settings.partner))
+            settings = settings._replace(partner=_asked("Partner", settings.partner))
         partner = partner_of(settings)
         login_email = email or (settings.email.value if settings.email else "")
         account = (
@@ -141,7 +141,7 @@ def login(
                 key_first, refused_email = account.kind == "api_key", account.email
                 account = None
             else:
-                settings = replace(settings, partner=None)
+                settings = settings._replace(partner=None)
     # Nothing is written before this point, so a failed login leaves the profile as it was.
     login, secret = outcome
     invocation.secrets.add(secret)

@@ -80,7 +80,7 @@ def status(invocation: Invocation, location: str | None) -> None:
         # Also an address that is refused, without the secrets that it may hold.
         text = re.sub(r"([?#]).+", r"\1***", redact(address.value, ()), flags=re.DOTALL)
         address = replace(address, value=text)
-    shown_settings = replace(settings, base_url=address)
+    shown_settings = settings._replace(base_url=address)
     setup = _Setup(shown_settings, profiles_of(), place=location)
     try:
         try:

@@ -56,8 +56,7 @@ def percent(value: object) -> str:
     return plain(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column of a table: the key of its values, its heading and its format.
 
     Numbers stand to the right: a column with a format of its own, and one that says so. On a narrow

@@ -2,8 +2,7 @@
 
 import os
 import sys
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import click
 
@@ -11,8 +10,7 @@ from adanalytics_cli.core.invocation import ColorChoice, Invocation
 from adanalytics_cli.core.prose import DEFAULT_WIDTH, fitted, width_of
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """The abilities of a stream.
 
     `width` is in character cells. `encoding` is for text that people read; data are always UTF-8.

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from adanalytics_client import ConfigurationError, ServiceProfile
 from adanalytics_client._base.files import make_folder
@@ -81,8 +82,7 @@ class Setting:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceSettings:
+class ServiceSettings(NamedTuple):
     """The settings without the secrets; all except the profile may be missing.
 
     `max_wait` is in seconds; None leaves it to the client. A `rate_limit` of 0 is none.

@@ -1,7 +1,6 @@
 """Two summaries side by side: a row for each group and metric, with the change between them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Context, Decimal
 from typing import NamedTuple, TypeVar
@@ -121,8 +120,7 @@ def _value(
     return value * 0 if is_empty else value
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The summaries of one partner for two periods."""
 
     before: Answer
@@ -219,7 +217,7 @@ class Comparison:
     def _shown(self, metric: str, pair: Pair, per_day: bool) -> Row:
         (column,) = summary_columns(None, [metric], is_rounded=self.view.rounded)
         if per_day:
-            column = replace(column, heading=f"{column.heading} per day", show=thousands)
+            column = column._replace(heading=f"{column.heading} per day", show=thousands)
         values = self._values(metric, pair, per_day, TABLE)
         texts: Row = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from adanalytics_cli.console.terminal import NOWHERE
 
-CANVAS = replace(NOWHERE, color=True)
+CANVAS = NOWHERE._replace(color=True)
 """What the lines of a picture are drawn for."""
 
 # Without the frame of a window, and without the fonts of another host, which a browser would ask

@@ -1,7 +1,6 @@
 """A summary as bars: from request to click, or impressions and revenue by group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -102,11 +101,11 @@ def draw_summary(
     all_rows = len(answer.summary.rows)
     is_by_day = view.group_by == "day"
     order = None if is_by_day and not view.top else view.order
-    answer = summary_output.in_order(answer, replace(view, order=order), gaps=True)
+    answer = summary_output.in_order(answer, view._replace(order=order), gaps=True)
     if is_by_day:
         answer.summary.rows.sort(key=lambda row: str(row.date))
     # Names without that of the group have no totals.
-    rows = summary_output.table_rows(answer, replace(view, names=["-"]))
+    rows = summary_output.table_rows(answer, view._replace(names=["-"]))
     group_by, sorted_by = view.group_by, view.order.name if view.order else ""
     charts = []
     metrics: Sequence[str] = [*_FUNNEL]

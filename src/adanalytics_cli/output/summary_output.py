@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
@@ -87,8 +86,7 @@ Row = Mapping[str, object]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The summary of one partner, the days that it was asked for, and their time zone."""
 
     partner: str
@@ -161,8 +159,7 @@ class Order(NamedTuple):
         return 1, Decimal(0), str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What is shown of a summary: the columns `names`, by default all or the usual ones.
 
     Of its rows the first `top` in `order` are shown, and of its money so many `digits`: by default
@@ -220,7 +217,7 @@ def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
     # People miss a day that is not there; programs expect the service's rows.
     elif view.group_by == "day" and gaps:
         summary = fill_gaps(summary, answer.first, min(answer.last, view.today))
-    return replace(answer, summary=summary)
+    return answer._replace(summary=summary)
 
 
 def summary_columns(
@@ -233,7 +230,7 @@ def summary_columns(
     if not is_rounded:
         return columns
     return [
-        replace(column, show=thousands) if column.key in MONEY else column for column in columns
+        column._replace(show=thousands) if column.key in MONEY else column for column in columns
     ]
 
 

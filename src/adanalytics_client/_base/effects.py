@@ -9,7 +9,7 @@ to retry stays pure.
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .dates import read_http_date
 from .secrets import Secret
@@ -137,8 +137,7 @@ class Sink(Protocol):
         """Take a piece of the body as received, not decoded; return False to refuse the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """Send a request; the result is `Reply | Failure`. `deadline` is on the monotonic clock."""
 
     request: Request
@@ -146,22 +145,19 @@ class Send:
     sink: Sink | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(NamedTuple):
     """Wait until a time on the monotonic clock; the wait ends early when the work is abandoned."""
 
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Atomic:
+class Atomic(NamedTuple):
     """Run a short function on shared state, never two such functions at the same time."""
 
     action: Callable[[], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusive:
+class Exclusive(NamedTuple):
     """Run an operation, never two exclusive operations of this client at the same time.
 
     The result is the operation's, or a `Failure` if the others are not done at `deadline`, on the
@@ -172,8 +168,7 @@ class Exclusive:
     deadline: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Offload:
+class Offload(NamedTuple):
     """Run a slow function (files, a large parse) where it blocks nothing else."""
 
     action: Callable[[], Any]

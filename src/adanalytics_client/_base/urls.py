@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Literal, SupportsIndex, get_args
+from typing import Literal, NamedTuple, SupportsIndex, get_args
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -113,8 +112,7 @@ def absolute_url(base: str, reference: str) -> str:
         raise ProtocolError("The service gave an invalid address.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class BaseUrl:
+class BaseUrl(NamedTuple):
     """The service's address without a trailing slash, and its origin."""
 
     text: str

@@ -181,7 +181,7 @@ class _Attempts:
                 self.login_renewed = True
                 continue
             if self.has_signature:
-                round_trip = replace(round_trip, has_signature=True)
+                round_trip = round_trip._replace(has_signature=True)
             return round_trip
 
     def _toggle_credential(self, url: str, round_trip: Exchange) -> bool:

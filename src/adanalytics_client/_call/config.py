@@ -3,9 +3,9 @@
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
@@ -21,16 +21,14 @@ from .retry import RetryPolicy
 _UNCOUNTED = QuotaPolicy(limit=None, max_wait=0, log="memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Bearer:
+class Bearer(NamedTuple):
     """A credential that is sent unchanged: an API key, or a token from an earlier login."""
 
     kind: Literal["api_key", "token"]
     secret: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(NamedTuple):
     """An account whose token is fetched when first needed, and again when it has expired."""
 
     email: str
@@ -40,8 +38,7 @@ class Login:
 Credential = Bearer | Login
 
 
-@dataclass(frozen=True, slots=True)
-class GivenCredential:
+class GivenCredential(NamedTuple):
     """A caller's credential, hidden before any part of it is checked.
 
     Error reports show the local variables of every frame in the traceback.
@@ -70,13 +67,13 @@ class GivenCredential:
         key = variables.get("ADANALYTICS_API_KEY")
         # A given e-mail means a login, whatever key the environment has.
         if key and self.email is None and self.password is None:
-            return replace(self, api_key=Secret(key))
+            return self._replace(api_key=Secret(key))
         email, password = self.email, self.password
         if email is None:
             email = variables.get("ADANALYTICS_EMAIL")
         if password is None:
             password = _hidden(variables.get("ADANALYTICS_PASSWORD") or None)
-        return replace(self, email=email, password=password)
+        return self._replace(email=email, password=password)
 
     def revealed(self) -> dict[str, str | None]:
         """Return the same as arguments of a client; never keep them in a variable."""

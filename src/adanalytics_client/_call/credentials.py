@@ -4,8 +4,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from adanalytics_client import errors
 from adanalytics_client._base import effects
@@ -57,8 +56,7 @@ _LONGEST_SECRET = 16_384
 _SECRET_HEADERS = frozenset({"set-cookie", "authorization", "authentication-info"})
 
 
-@dataclass(frozen=True, slots=True)
-class LogIn:
+class LogIn(NamedTuple):
     """How to log in, and until when to wait for the login of another request, if not for ever."""
 
     operation: Callable[[Login], effects.Operation[Secret]]

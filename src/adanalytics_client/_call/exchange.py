@@ -1,9 +1,10 @@
 """One exchange: a request is sent once, when the quota allows, and redirects are followed."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import urldefrag
 
 from adanalytics_client._base import effects, urls
@@ -24,8 +25,7 @@ SILENT_WAIT = 5.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """The outcome of a request.
 
     Attributes:

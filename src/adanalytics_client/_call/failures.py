@@ -1,6 +1,5 @@
 """Map an outcome to its error, and decide whether to send again."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -100,8 +99,7 @@ _LASTING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
+class FailedAttempt(NamedTuple):
     """A failed attempt: its error, and whether to try again.
 
     Attributes:

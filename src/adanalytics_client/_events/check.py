@@ -3,9 +3,8 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.remedies import remedy
@@ -27,8 +26,7 @@ _LEAST_CAP = 20
 _LOG = logging.getLogger("adanalytics_client")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Some days of a pull that have slices of their own.
 
     Attributes:
@@ -54,8 +52,7 @@ class Span:
         return [day for day in days_between(self.start, self.end) if day not in self.days]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """A pull whose events are to be compared with the service's count.
 
     Attributes:
@@ -156,7 +153,7 @@ class PullCheck:
         # Further events of a slice that was read on: its total and its doubts are known.
         if end_before is not None:
             days = tuple({*end_before.days, *end.days})
-            self._ends[place] = replace(end, rows=end_before.rows + end.rows, days=days)
+            self._ends[place] = end._replace(rows=end_before.rows + end.rows, days=days)
             return
         self._ends[place] = end
         self._totals[end.total] += 1
@@ -271,8 +268,7 @@ class PullCheck:
             if place is not None:
                 days = end.slice.start, end.slice.end
                 span = spans.get(days) or Span(*days, 0, ())
-                spans[days] = replace(
-                    span,
+                spans[days] = span._replace(
                     events=span.events + end.rows,
                     places=(*span.places, place),
                     days=span.days.union(end.days),

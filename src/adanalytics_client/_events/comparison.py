@@ -164,8 +164,8 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
         if not closed:
             _LOG.info("%s is not over, so its events were not compared with a count.", pull)
             return ()
-        pull = replace(
-            pull, end=closed[-1].end, spans=closed, events=sum(span.events for span in closed)
+        pull = pull._replace(
+            end=closed[-1].end, spans=closed, events=sum(span.events for span in closed)
         )
     total = yield from request_total(session, pull.start, pull.end)
     if total is None or total == pull.events:
@@ -236,7 +236,7 @@ def _check_apart(session: Session, pull: Comparison, total: int) -> Operation[No
             texts += page.rows.texts[:1]
         if len(texts) > 1 and texts[0] == texts[1]:
             hint = f"{spans[0]} and {spans[-1]} share an event"
-            raise difference(replace(pull, hint=hint), counted(total, "event"))
+            raise difference(pull._replace(hint=hint), counted(total, "event"))
 
 
 def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[None]:

@@ -150,7 +150,7 @@ class PullRun:
     def fetch(self, job: Job) -> Operation[Fetched]:
         if isinstance(job, Comparison):
             failures = frozenset(self._reader.failures)
-            return compare(self._session, replace(job, failures=failures))
+            return compare(self._session, job._replace(failures=failures))
         return self._pages.fetch(self._session, job)
 
     def written(self, size: int | None) -> None:

@@ -11,9 +11,8 @@ behind one that came. An event that one page has twice is no repeat: the service
 import logging
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -86,8 +85,7 @@ class ReadyPage(Struct, frozen=True):
         return self.next_cursor is None
 
 
-@dataclass(frozen=True, slots=True)
-class SliceEnd:
+class SliceEnd(NamedTuple):
     """What is remembered of a slice that has ended.
 
     Attributes:
@@ -122,8 +120,7 @@ class SliceEnd:
     oddity: str
 
 
-@dataclass(frozen=True, slots=True)
-class SliceRules:
+class SliceRules(NamedTuple):
     """The rules of reading slices.
 
     Attributes:

@@ -215,8 +215,8 @@ class ExportDownload:
             status = yield from _renewed(self._session, self._order, self.status)
             if status is not None:
                 self.status = status
-                return replace(attempt, at_once=True)
-        return replace(attempt, progress=transfer.received)
+                return attempt._replace(at_once=True)
+        return attempt._replace(progress=transfer.received)
 
     def _problem_of(
         self, exchange: Exchange, transfer: _Receiving

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from socket import inet_aton
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
@@ -97,8 +98,7 @@ class Proxies:
         return secrets
 
 
-@dataclass(frozen=True, slots=True)
-class _Exclusion:
+class _Exclusion(NamedTuple):
     """An entry of `NO_PROXY`: a host with its subdomains, or a range of addresses.
 
     The rules are those of curl (https://curl.se/libcurl/c/CURLOPT_NOPROXY.html): a dot before or

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adanalytics_client._base.files import user_folder
 from adanalytics_client._shapes.service import ServiceProfile
@@ -45,8 +45,7 @@ def settings_file(environment: Mapping[str, str]) -> Path:
     return user_folder(environment, "XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
+class Profiles(NamedTuple):
     """The tables of one settings file; each is checked when it is used."""
 
     path: Path

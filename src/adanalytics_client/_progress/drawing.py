@@ -3,8 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .display import Display
@@ -14,8 +13,7 @@ _LOG = logging.getLogger(__name__)
 _SECONDS_BETWEEN = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """The state of some work.
 
     Attributes:

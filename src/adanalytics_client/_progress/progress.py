@@ -198,7 +198,7 @@ class Progress(Observer):
                 return None
         remaining = self.quota_left()
         return (
-            line if remaining is None else replace(line, text=f"{line.text}  quota {remaining:,}")
+            line if remaining is None else line._replace(text=f"{line.text}  quota {remaining:,}")
         )
 
     def _describe_pages(self) -> Line:

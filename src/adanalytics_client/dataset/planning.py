@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from adanalytics_client import QuotaState
 from adanalytics_client._base.dates import days_between
@@ -52,8 +52,7 @@ class Query:
         return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedCounts:
+class ExpectedCounts(NamedTuple):
     """The expected events.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
@@ -41,8 +41,7 @@ _NO_LIST = {"days", "partner"}
 _WITHOUT_ROW = {UNCONFIRMED, OUTDATED, NO_DATA, NO_ROW}
 
 
-@dataclass(frozen=True, slots=True)
-class DayState:
+class DayState(NamedTuple):
     """What the service says about a day.
 
     Attributes:

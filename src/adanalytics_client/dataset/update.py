@@ -10,9 +10,10 @@
 import logging
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from adanalytics_client import Period
 from adanalytics_client._base.dates import days_between
@@ -44,8 +45,7 @@ _NAME_ATTEMPTS = 2
 _NAME_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """A dataset whose lock the caller holds, the service, and the report of the work.
 
     If the work is interrupted, the client is closed. The report is filled meanwhile, so that it is

@@ -6,9 +6,9 @@ import socket
 import struct
 import zlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
-from typing import cast
+from typing import NamedTuple, cast
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response
@@ -34,8 +34,7 @@ class NoConnection(RuntimeError):
     """The application runs under a server that gives no access to its connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One request in progress: the application and its ASGI arguments.
 
     ``pause`` waits for a number of seconds; ``dialect`` is the server's.

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Row
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from .values import FIELDS, Rule, text_of
 
@@ -12,8 +11,7 @@ class MappingError(ValueError):
     """An invalid mapping, constant or condition; the text says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(NamedTuple):
     """Which column, constant or condition belongs to which field.
 
     A field that is neither renamed nor constant is read from the column of its own name.

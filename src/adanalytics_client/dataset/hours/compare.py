@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.spelling import fold
@@ -158,8 +159,7 @@ def compare_day(
     return DayComparison(equal, differing, uncompared)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     """What the events say of a figure; None if their field has other values, too.
 
     Attributes:

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from adanalytics_client import errors
 from adanalytics_client._base.observer import notify
@@ -57,8 +58,7 @@ class _Drift(Exception):
     """The pages of a query do not hold all of its events; the text says how that shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(NamedTuple):
     """The result of a query.
 
     Attributes:
@@ -307,7 +307,7 @@ def most_requests(
         events: the likely number of events of each day, filtered ones included.
         events_by_day: the number of events in the hours of each day that no query is for.
     """
-    counts = replace(expected_counts(service), counts=events)
+    counts = expected_counts(service)._replace(counts=events)
     most, by_hour = 0, {}
     for query in queries:
         pages, is_whole = _pages_kept(query, service, store)

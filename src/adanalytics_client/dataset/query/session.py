@@ -9,7 +9,7 @@ from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -55,8 +55,7 @@ _ANSWER = "adanalytics_answer"
 _NO_INFINITY = ("SET ieee_floating_point_ops = false", "SET error_on_division_by_zero = false")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(NamedTuple):
     """The rows of a query, as they become ready.
 
     Attributes:

@@ -8,11 +8,10 @@ How events count depends on their vocabulary:
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, ID_OF, FieldNames, GroupBy
@@ -36,8 +35,7 @@ MOST_GROUPS = 250_000
 _AS_TEXT: Collection[Base] = ("time", "epoch", "pairs")
 
 
-@dataclass(frozen=True, slots=True)
-class EventSource:
+class EventSource(NamedTuple):
     """The events of a dataset as a SELECT, and the names in it.
 
     Attributes:
