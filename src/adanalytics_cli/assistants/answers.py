@@ -30,7 +30,7 @@ _MOST_OF_OURS = 1_000
 _LONGEST_LINE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Answers:
     """Makes answers in which none of the `secrets` is; they are looked up for each answer.
 

@@ -57,7 +57,7 @@ class Offer(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Session:
     """Runs the calls of one assistant.
 

@@ -26,7 +26,7 @@ class ApiKey(NamedTuple):
     last_used_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class ApiKeys:
     """Makes, lists and deletes the keys of a server."""
 

@@ -40,7 +40,7 @@ class Caller(NamedTuple):
         return f"user:{self.user.number}" if self.key is None else f"key:{self.key}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Authenticator:
     """Recognises both kinds of credential; deletions apply at once, because nothing is cached."""
 
@@ -106,7 +106,7 @@ class TooManyAttempts(ApiError):
         self.seconds = seconds
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False)
 class SignIns:
     """Checks passwords, one at a time, so that parallel guesses count exactly."""
 

@@ -57,7 +57,7 @@ class User(NamedTuple):
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Accounts:
     """Reads and changes the partners and users of a server."""
 

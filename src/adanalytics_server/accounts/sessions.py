@@ -19,7 +19,7 @@ from .people import User
 MOST_NEW_KEYS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NewKey:
     """An API key between its creation and the one page that shows it."""
 
@@ -28,7 +28,7 @@ class NewKey:
     key: str = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False)
 class Sessions:
     """Starts, finds and ends sessions; nothing is cached, so they end at once."""
 

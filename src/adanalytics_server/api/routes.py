@@ -1,6 +1,7 @@
 """The Partner API: login, events, summary, dates, bulk export, and downloads of its files."""
 
 import asyncio
+from dataclasses import asdict
 from functools import cache, partial
 from operator import attrgetter
 from typing import Annotated
@@ -280,19 +281,14 @@ def _export_answer(
     # A dialect that states an earlier phase must not give the result away.
     is_hidden = state != job.status
     export = {
+        **asdict(job),
+        **({"row_count": None, "size_bytes": None, "sha256": None} if is_hidden else {}),
         "export_id": job.id,
         "status": state,
-        "format": job.format,
-        "start_date": job.start_date,
-        "end_date": job.end_date,
         "download_url": f"{url}?{context.signer.query(url.path, expires=expires // 1000)}",
         "status_url": status_url,
         "created_at": rfc3339(job.created_at),
         "expires_at": rfc3339(job.expires_at),
-        "row_count": None if is_hidden else job.row_count,
-        "size_bytes": None if is_hidden else job.size_bytes,
-        "sha256": None if is_hidden else job.sha256,
-        "error": job.error,
         "location": status_url if is_waiting else None,
     }
     body, headers = dialect.export(export, is_order=status is None)

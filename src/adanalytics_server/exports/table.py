@@ -63,7 +63,7 @@ class ExportJob:
 _LIFETIME = 86_400_000
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False)
 class ExportTable:
     """One row per job; after its lifetime a job is expired, whatever its row says."""
 
@@ -71,42 +71,30 @@ class ExportTable:
     _clock: Clock
 
     async def job(self, export_id: str) -> ExportJob | None:
-        row = await self._state.row("SELECT * FROM exports WHERE id = ?", export_id)
-        return None if row is None else self._job(row)
+        return next(iter(await self._jobs("id = ?", export_id)), None)
 
     async def newest(self, request: ExportRequest) -> ExportJob | None:
         """Return the newest job of exactly this request that did not fail, or ``None``."""
-        row = await self._state.row(
-            "SELECT * FROM exports WHERE partner = ? AND start_date = ? AND end_date = ?"
-            " AND format = ? AND compression = ? AND fingerprint = ? AND status != 'failed'"
-            " ORDER BY created_at DESC LIMIT 1",
+        jobs = await self._jobs(
+            "partner = ? AND start_date = ? AND end_date = ? AND format = ? AND compression = ?"
+            " AND fingerprint = ? AND status != 'failed' ORDER BY created_at DESC LIMIT 1",
             *request,
         )
-        return None if row is None else self._job(row)
+        return next(iter(jobs), None)
 
     async def latest(self, partner: int, *, limit: int) -> list[ExportJob]:
         """List the newest jobs of the partner with this number, newest first."""
-        rows = await self._state.rows(
-            "SELECT * FROM exports WHERE partner = ? ORDER BY created_at DESC, id LIMIT ?",
-            partner,
-            limit,
-        )
-        return [self._job(row) for row in rows]
+        return await self._jobs("partner = ? ORDER BY created_at DESC, id LIMIT ?", partner, limit)
 
     async def waiting(self) -> list[str]:
         """List the ids of the jobs in progress, oldest first."""
-        rows = await self._state.rows(
-            "SELECT id FROM exports WHERE status IN ('pending', 'processing') ORDER BY created_at"
-        )
-        return [row["id"] for row in rows]
+        jobs = await self._jobs("status IN ('pending', 'processing') ORDER BY created_at")
+        return [job.id for job in jobs]
 
     async def with_files(self, *, expired: bool) -> list[ExportJob]:
         """List the jobs that have a file: all of them, or only the expired ones."""
         limit = self._clock.milliseconds() - _LIFETIME if expired else sys.maxsize
-        rows = await self._state.rows(
-            "SELECT * FROM exports WHERE status = 'completed' AND created_at <= ?", limit
-        )
-        return [self._job(row) for row in rows]
+        return await self._jobs("status = 'completed' AND created_at <= ?", limit)
 
     async def create(self, request: ExportRequest) -> ExportJob:
         export_id = str(uuid4())
@@ -117,8 +105,8 @@ class ExportTable:
             *request,
             self._clock.milliseconds(),
         )
-        (row,) = await self._state.rows("SELECT * FROM exports WHERE id = ?", export_id)
-        return self._job(row)
+        (job,) = await self._jobs("id = ?", export_id)
+        return job
 
     async def update(self, job: ExportJob, changes: Mapping[str, object]) -> None:
         """Store new values of columns; an end, completed or failed, with its time."""
@@ -127,6 +115,10 @@ class ExportTable:
         assignments = ", ".join(f"{column} = ?" for column in changes)
         statement = f"UPDATE exports SET {assignments} WHERE id = ?"  # noqa: S608  # names of columns
         await self._state.write(statement, *changes.values(), job.id)
+
+    async def _jobs(self, condition: str, *values: object) -> list[ExportJob]:
+        rows = await self._state.rows(f"SELECT * FROM exports WHERE {condition}", *values)  # noqa: S608  # our own text
+        return [self._job(row) for row in rows]
 
     def _job(self, row: sqlite3.Row) -> ExportJob:
         values = {**row, "expires_at": row["created_at"] + _LIFETIME}

@@ -88,7 +88,7 @@ def ingest(
 #   the replaced rows removed                        [4 5]
 #
 # A killed load leaves rows outside the brackets; the next load of the hour removes them.
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _MonthWriter:
     """Writes the hours of one month inside the caller's transactions."""
 

@@ -21,7 +21,7 @@ from .schema import STATE, prepare
 _SECRET_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class State:
     """An open ``state.db``: one connection writes, another reads committed rows."""
 
