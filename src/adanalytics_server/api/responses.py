@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, WithJsonSchema, create_model
 
 from adanalytics_server.storage.dimensions import DIMENSIONS, GROUP_COLUMNS, Grouping
-from adanalytics_server.storage.events import CHOICES, EVENT_TYPES, FIELDS, Kind
-from adanalytics_server.storage.schema import COUNTERS
+from adanalytics_server.storage.events import CHOICES, COUNTER_OF, FIELDS, Kind
 
 from .summaries import FRACTIONS, PRICES
 
@@ -137,7 +136,7 @@ def _row_fields() -> Iterator[tuple[str, Any, str]]:
         noun, by = dimension.noun, dimension.name
         yield dimension.id_field, int | None, f"Id of the {noun}. Only when grouped by `{by}`."
         yield dimension.name_field, str | None, f"Name of the {noun}; null if unknown."
-    for counter, event_type in zip(COUNTERS, EVENT_TYPES, strict=True):
+    for event_type, counter in COUNTER_OF.items():
         yield counter, Count, f"Events of type `{event_type}`."
     exact = "exact, in units of the currency"
     yield "revenue", Money, f"Sum of `revenue`: {exact}."

@@ -21,9 +21,8 @@ from adanalytics_server.api.summaries import measures_of
 from adanalytics_server.clock import EPOCH
 from adanalytics_server.dialect import Row, RowChange, SummaryChange
 from adanalytics_server.storage.dimensions import GROUP_COLUMNS
-from adanalytics_server.storage.events import EVENT_FIELDS, EVENT_TYPES
+from adanalytics_server.storage.events import COUNTER_OF, EVENT_FIELDS
 from adanalytics_server.storage.money import NANOS, divided, nanos_from_canonical, text_from_nanos
-from adanalytics_server.storage.schema import COUNTERS
 
 from .service_file import Column, ServiceFile, Summary, zone_of
 
@@ -46,7 +45,7 @@ _SUMMARY_PARTS = {fold(name): name for name in (*GROUP_COLUMNS, *measures_of([0]
 # The event type that a column counts, by the names of both and by those of log files.
 _TYPES = {"usablerequests": "ad_request"} | {
     fold(name): event_type
-    for event_type, counter in zip(EVENT_TYPES, COUNTERS, strict=True)
+    for event_type, counter in COUNTER_OF.items()
     for name in (event_type, f"{event_type}s", counter)
 }
 # Fields that many events lack already.
@@ -428,7 +427,7 @@ def _sums(events: Sequence[Row]) -> list[int]:
         for name in _AMOUNTS
     ]
     revenue, cost = amounts
-    return [*(counts[name] for name in EVENT_TYPES), 0, revenue, 0, cost]
+    return [*(counts[name] for name in COUNTER_OF), 0, revenue, 0, cost]
 
 
 def _decimal(value: object) -> Decimal:

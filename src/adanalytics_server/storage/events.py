@@ -13,19 +13,21 @@ import msgspec
 from .dimensions import DIMENSIONS
 from .money import nanos_from_canonical
 
-# VAST names, in the order of the summary's counting columns.
-EVENT_TYPES = (
-    "ad_request",
-    "impression",
-    "start",
-    "first_quartile",
-    "midpoint",
-    "third_quartile",
-    "complete",
-    "click",
-    "skip",
-    "error",
-)
+# The column of a summary that counts the events of a type; both in the order of the columns, the
+# types by their VAST names.
+COUNTER_OF = {
+    "ad_request": "requests",
+    "impression": "impressions",
+    "start": "starts",
+    "first_quartile": "first_quartiles",
+    "midpoint": "midpoints",
+    "third_quartile": "third_quartiles",
+    "complete": "completions",
+    "click": "clicks",
+    "skip": "skips",
+    "error": "errors",
+}
+EVENT_TYPES = tuple(COUNTER_OF)
 MEDIA_TYPES = ("video", "display", "audio", "native")
 DEVICE_TYPES = ("desktop", "mobile", "tablet", "ctv", "set_top_box", "other", "unknown")
 PAYMENT_TYPES = ("cpm", "cpc", "cpcv", "cpa", "flat", "none")

@@ -7,19 +7,9 @@ another one is refused, because a test loads its data anew sooner than it migrat
 import sqlite3
 
 from .dimensions import DIMENSIONS
+from .events import COUNTER_OF
 
-COUNTERS = (
-    "requests",
-    "impressions",
-    "starts",
-    "first_quartiles",
-    "midpoints",
-    "third_quartiles",
-    "completions",
-    "clicks",
-    "skips",
-    "errors",
-)
+COUNTERS = tuple(COUNTER_OF.values())
 # Units and nanos in separate columns: neither can overflow 64 bits.
 MEASURES = (*COUNTERS, "revenue_units", "revenue_nanos", "cost_units", "cost_nanos")
 
