@@ -75,10 +75,12 @@ def headers_of(request: Request, error: HTTPException) -> dict[str, str]:
     """
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = ", ".join(name for name in _METHODS if _is_routed(request, name))
+        headers["Allow"] = ", ".join(
+            name
+            for name in _METHODS
+            if any(
+                route.matches({**request.scope, "method": name})[0] is Match.FULL
+                for route in request.app.routes
+            )
+        )
     return headers
-
-
-def _is_routed(request: Request, method: str) -> bool:
-    scope = {**request.scope, "method": method}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)

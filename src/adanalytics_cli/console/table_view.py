@@ -149,13 +149,12 @@ def render_markdown(
     cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
     heading = [visible(column.heading) for column in columns]
     rule = ["--:" if column.is_right else "---" for column in columns]
-    lines = [*(_markdown_line(line) for line in (heading, rule, *cells)), ""]
-    return "".join(f"{line}\n" for line in [*lines, visible(note)]).rstrip("\n") + "\n"
-
-
-def _markdown_line(cells: Sequence[str]) -> str:
-    """Return a line of a table; what Markdown would read as its own sign is escaped."""
-    return f"| {' | '.join(_MARKS.sub(_ESCAPED, cell) for cell in cells)} |"
+    # What Markdown would read as its own sign is escaped.
+    lines = [
+        f"| {' | '.join(_MARKS.sub(_ESCAPED, cell) for cell in line)} |"
+        for line in (heading, rule, *cells)
+    ]
+    return "".join(f"{line}\n" for line in [*lines, "", visible(note)]).rstrip("\n") + "\n"
 
 
 def in_cells(text: str, width: int, mark: str, *, to_the_right: bool = False) -> str:

@@ -80,7 +80,11 @@ class _Routes(Generic[T]):
         key = self._proxies.variable_for(str(url)), scheme
         with self._making:
             if key not in self._transports:
-                trust = _trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                trust = (
+                    _trust_of(os.getpid(), *map(os.environ.get, _TLS_VARIABLES))
+                    if scheme == "https"
+                    else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                )
                 self._transports[key] = self._make(self._proxies.through(str(url)), trust)
             return self._transports[key]
 
@@ -108,10 +112,6 @@ class _AsyncRouted(_Routes[httpx.AsyncHTTPTransport], httpx.AsyncBaseTransport):
 
 
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
-
-
-def _trust() -> ssl.SSLContext:
-    return _trust_of(os.getpid(), *map(os.environ.get, _TLS_VARIABLES))
 
 
 @lru_cache(maxsize=2)
