@@ -659,8 +659,10 @@ def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
         step, detail = "Pull it later", f", after {cursor.attempt + 1} attempts"
     elif history.missing < 0:
         step = "Report it to the service"
-    code = "other_pages" if cursor.attempt and history.overlap else "accept_difference"
-    return ProtocolError(f"{_counts(cursor, history)}{detail}.", remedy=remedy(code, step))
+    advice = remedy("accept_difference", step)
+    if cursor.attempt and history.overlap:
+        advice = remedy("other_pages", step)
+    return ProtocolError(f"{_counts(cursor, history)}{detail}.", remedy=advice)
 
 
 def report_drift(observer: Observer, drift: PageDrift) -> None:
