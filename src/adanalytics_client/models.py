@@ -7,7 +7,7 @@ dates, so a stricter model could refuse good data.
 The text below a field describes it: editors, JSON schemas and `help` show it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -39,8 +39,6 @@ from ._json.fields import DOCUMENTED, EVENT_KINDS, FieldNames
 from ._json.raw import MONEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
     import polars as pl
     import pyarrow as pa

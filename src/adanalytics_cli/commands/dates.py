@@ -72,6 +72,9 @@ def dates(
     hours: bool,
     location: str | None,
 ) -> None:
+    from adanalytics_cli.console.table_view import Column
+    from adanalytics_cli.output.hours import write_days, write_hours
+
     path = output.path
     chosen_days = period(invocation, start, end) if start is not None else None
     now = now_at_service(invocation)
@@ -81,8 +84,6 @@ def dates(
     elif chart and not hours:
         dataset = dataset_here(find_settings(invocation))
     if dataset and (dataset.hours or chosen_days or location):
-        from adanalytics_cli.output.hours import write_hours
-
         recorded = dataset.hours or {now.date(): 0}
         days = first, last = chosen_days or (min(recorded), max(recorded))
         for day, problem in dataset.damaged.items():
@@ -94,8 +95,6 @@ def dates(
         note = last_hour(dataset.last_hour, now) if dataset.last_hour else ""
         summary = write_hours({dataset.partner: counts}, note, output, invocation, chart)
     elif hours:
-        from adanalytics_cli.output.hours import write_hours
-
         with connect_each(invocation, chart=chart) as (clients, progress):
             counted_hours = _count_hours(invocation, clients, progress, chosen_days, now)
         summary = write_hours(counted_hours, "", output, invocation, chart)
@@ -124,9 +123,6 @@ def dates(
             write_chart(partial(calendar_lines, coverage, note), path, invocation)
             summary = "1 chart"
         else:
-            from adanalytics_cli.console.table_view import Column
-            from adanalytics_cli.output.hours import write_days
-
             first, last = chosen_days or (date.min, date.max)
             rows = {
                 partner: [{"date": day} for day in data_days if first <= day <= last]

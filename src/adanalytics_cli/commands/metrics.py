@@ -23,7 +23,7 @@ from adanalytics_cli.output.formats import (
     is_picture,
 )
 from adanalytics_cli.output.output_file import output_options
-from adanalytics_cli.output.row_output import write_chart
+from adanalytics_cli.output.row_output import write_chart, write_rows, write_summary_table
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import METRIC_COLUMNS
@@ -250,8 +250,6 @@ def write_answers(
 
         write_chart(partial(draw_summary, answers[0], view), path, invocation)
         return "1 chart"
-    from adanalytics_cli.output.row_output import write_rows, write_summary_table
-
     listing = (
         list_changes(earlier[0], answers, view, form, omission)
         if earlier

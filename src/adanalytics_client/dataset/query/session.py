@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._json.fields import ID_OF
+from adanalytics_client._json.fields import ID_OF, GroupBy
 from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.errors import QueryError
 from adanalytics_client.errors import ConfigurationError
@@ -30,7 +30,6 @@ from .views import create_names, select_events, source_of
 if TYPE_CHECKING:
     import duckdb
 
-    from adanalytics_client._json.fields import GroupBy
     from adanalytics_client.models import Summary
 
 T = TypeVar("T")
@@ -234,7 +233,7 @@ class QuerySession:
         hint = f"Did you mean {near[0]!r}?" if near else f"Choose from {', '.join(names)}."
         raise ConfigurationError(f"The events have no field {word!r}.", remedy=hint)
 
-    def group_of(self, field: str) -> "GroupBy | None":
+    def group_of(self, field: str) -> GroupBy | None:
         """Return the group of a summary by a field, if names of its ids are known."""
         return next(filter(None, (source.group_of(field) for source in self._sources)), None)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from adanalytics_client._base.spelling import twins_of
-from adanalytics_client._json.fields import ID_OF, TABLE_OF
+from adanalytics_client._json.fields import ID_OF, TABLE_OF, GroupBy
 from adanalytics_client._json.types import Types, join_columns
 
 from .expressions import sql_type
@@ -18,8 +18,6 @@ from .summary import EventSource
 
 if TYPE_CHECKING:
     import duckdb
-
-    from adanalytics_client._json.fields import GroupBy
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -86,7 +84,7 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
 def create_names(
     connection: "duckdb.DuckDBPyConnection",
     datasets: Mapping[str, CommittedFiles],
-    group: "GroupBy",
+    group: GroupBy,
 ) -> None:
     """Make the table with the names of a group, such as `campaigns`; ids have the events' type."""
     part, types = ID_OF[group], set()
