@@ -20,26 +20,27 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 class ApiError(Exception):
-    """An error response, raised anywhere below an endpoint."""
+    """An error response, raised anywhere below an endpoint; it says at least what its status is."""
 
     def __init__(
         self,
         status: int,
-        message: str,
+        message: str = "",
         *,
         details: Sequence[Detail] = (),
         headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(message)
+        phrases = (code.phrase for code in HTTPStatus if code == status)
+        self.message = message or next(phrases, f"Status {status}")
+        super().__init__(self.message)
         self.status = status
-        self.message = message
         self.details = details
         self.headers = headers or {}
 
 
 def unauthorized() -> ApiError:
     """Return the same error for a missing, wrong, expired or deleted credential."""
-    return ApiError(401, "Unauthorized", headers={"WWW-Authenticate": "Bearer"})
+    return ApiError(401, headers={"WWW-Authenticate": "Bearer"})
 
 
 def bad_request(details: Sequence[Detail]) -> ApiError:

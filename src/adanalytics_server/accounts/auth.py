@@ -76,7 +76,7 @@ class Authenticator:
                 return partner
         # Others must not learn which partners exist.
         is_admin = caller.user.role == "admin"
-        raise ApiError(404, "Not Found") if is_admin else ApiError(403, "Forbidden")
+        raise ApiError(404 if is_admin else 403)
 
     async def _by_key(self, key: str) -> Caller:
         row = await self._state.row(
@@ -102,7 +102,7 @@ class TooManyAttempts(ApiError):
     """An account is locked for ``seconds``, even with the right password."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(429, "Too Many Requests", headers={"Retry-After": str(seconds)})
+        super().__init__(429, headers={"Retry-After": str(seconds)})
         self.seconds = seconds
 
 

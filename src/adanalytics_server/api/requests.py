@@ -251,9 +251,9 @@ async def read_body(request: Request, model: type[Model], *, limit: int = MOST_B
     """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json":
-        raise ApiError(415, "Unsupported Media Type")
+        raise ApiError(415)
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise ApiError(415, "Unsupported Media Type", headers={"Accept-Encoding": "identity"})
+        raise ApiError(415, headers={"Accept-Encoding": "identity"})
     body = await read_bytes(request, limit=limit)
     try:
         content = model.model_validate_json(body)
@@ -303,7 +303,7 @@ async def read_bytes(request: Request, *, limit: int = MOST_BYTES) -> bytes:
             if size <= limit:
                 body += chunk
     except ClientDisconnect as error:
-        raise ApiError(400, "Bad Request") from error
+        raise ApiError(400) from error
     if size > limit:
         raise too_long
     return bytes(body)

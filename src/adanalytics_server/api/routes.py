@@ -63,7 +63,7 @@ async def readable_partner(
         now = context.clock.milliseconds()
         add_headers(request, dialect_for(request).rate_headers(allowance, now))
         if not allowance.passes:
-            raise ApiError(429, "Too Many Requests")
+            raise ApiError(429)
     return await context.authenticator.partner(caller, partner_id)
 
 
@@ -205,7 +205,7 @@ async def export_status(
     """Return the state of an export."""
     job = await context.exports.table.job(export_id)
     if job is None or job.partner != partner.number:
-        raise ApiError(404, "Not Found")
+        raise ApiError(404)
     return _export_answer(request, context, partner, job, status=200)
 
 
@@ -233,17 +233,17 @@ async def download(
     if not context.signer.opens(
         request.url.path, expires=query.expires, signature=query.signature, now=now // 1000
     ):
-        raise ApiError(403, "Forbidden")
+        raise ApiError(403)
     # After the signature: who has none does not learn which exports exist.
     job = await context.exports.table.job(export_id)
     if job is None:
-        raise ApiError(404, "Not Found")
+        raise ApiError(404)
     dialect = dialect_for(request)
     is_early = dialect.wait == "file" and _state_of(context, dialect, job) != "completed"
     if job.is_waiting or (job.status == "completed" and is_early):
         return Response(status_code=202, headers=dialect.retry_after(RETRY_SECONDS, now))
     if job.status == "expired":
-        raise ApiError(403, "Forbidden")
+        raise ApiError(403)
     if job.status != "completed":
         raise ApiError(410, f"The export {job.status}: {job.error or 'order it again'}")
     return await download_answer(request.headers, job, context.exports.path(job))

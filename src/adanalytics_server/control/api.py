@@ -87,7 +87,7 @@ def controls_of(request: Request) -> Controls:
     """Return the controls of the server that received a request; refuse other sites' pages."""
     # A page of another site could not read the response, but it could change the server.
     if comes_from_elsewhere(request):
-        raise ApiError(403, "Forbidden")
+        raise ApiError(403)
     controls: Controls = request.app.state.controls
     return controls
 

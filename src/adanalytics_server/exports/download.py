@@ -57,7 +57,7 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
     # Before the range, so that a resumed download gets no bytes of another file (section 13.2.2).
     tags = request_headers.getlist("if-match")
     if tags and not _names(tags, etag):
-        raise ApiError(412, "Precondition Failed", headers={"ETag": etag})
+        raise ApiError(412, headers={"ETag": etag})
     part = _asked_range(
         request_headers.get("range"), request_headers.get("if-range"), etag=etag, size=size
     )

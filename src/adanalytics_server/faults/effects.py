@@ -155,8 +155,7 @@ def _status_answer(fault: Fault) -> Response:
     if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
         answer = Response(status_code=status)
     elif fault.body is None:
-        text = next((code.phrase for code in HTTPStatus if code == status), f"Status {status}")
-        answer = error_response(ApiError(status, text))
+        answer = error_response(ApiError(status))
     else:
         answer = Response(fault.body, status, media_type=fault.content_type or "application/json")
     if fault.retry_after is not None:

@@ -90,7 +90,7 @@ class RequestLayer:
             # The head is out, so a second response would be read as its body: break the connection.
             if status is not None:
                 raise
-            answer = error_response(ApiError(500, "Internal Server Error"))
+            answer = error_response(ApiError(500))
             await answer(scope, receive, watched_send)
         finally:
             seconds = time.perf_counter() - begin

@@ -59,7 +59,7 @@ async def answer_unrouted(request: Request, error: Any) -> Response:  # noqa: AN
     is_page = "text/html" in request.headers.get("accept", "")
     # A program that sends the headers of a browser still expects JSON from the API.
     if not is_page or request.url.path.startswith(_API):
-        return error_response(ApiError(status, status.phrase, headers=headers))
+        return error_response(ApiError(status, headers=headers))
     text = "This page does not accept this kind of request."
     if status is HTTPStatus.NOT_FOUND:
         text = "There is no page at this address."
