@@ -255,7 +255,7 @@ class ClientBase(Generic[Http, Driving]):
             800
         """
         check_observer(observer)
-        old = self.connection.session.config
+        old = self._session.config
         config = replace(
             old,
             timeout=old.timeout if timeout is None else timeout,
@@ -267,7 +267,7 @@ class ClientBase(Generic[Http, Driving]):
                 max_wait=old.quota.max_wait if max_wait is None else max_wait,
             ),
         )
-        return self._sharing(self.connection.session.with_config(config, observer))
+        return self._sharing(self._session.with_config(config, observer))
 
     def for_partner(self, partner: str) -> Self:
         """Return a client for another partner, with the same connections, login and quota.
@@ -282,8 +282,8 @@ class ClientBase(Generic[Http, Driving]):
             >>> south.quota == client.quota
             True
         """
-        session = self.connection.session
-        return self._sharing(session.with_config(replace(session.config, partner=partner)))
+        config = replace(self._session.config, partner=partner)
+        return self._sharing(self._session.with_config(config))
 
     def _sharing(self, session: Session) -> Self:
         shared = copy.copy(self)
@@ -291,24 +291,28 @@ class ClientBase(Generic[Http, Driving]):
         shared._shares = True  # noqa: SLF001  # of the same class
         return shared
 
+    @property
+    def _session(self) -> Session:
+        return self.connection.session
+
     def __repr__(self) -> str:
         if not hasattr(self, "connection"):
             # An error report may show a client whose constructor failed.
             return f"{type(self).__name__}()"
-        config = self.connection.session.config
+        config = self._session.config
         return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
 
     @property
     def base_url(self) -> str:
         """Return the address of the service."""
-        return self.connection.session.config.base.text
+        return self._session.config.base.text
 
     @property
     def partner(self) -> str | None:
         """Return the partner whose data are read, if one is set."""
-        return self.connection.session.config.partner
+        return self._session.config.partner
 
     @property
     def quota(self) -> QuotaState:
         """Return what is left of the quota for this hour; no request is sent."""
-        return self.connection.session.quota.state()
+        return self._session.quota.state()

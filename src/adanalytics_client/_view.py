@@ -30,15 +30,15 @@ class View(Client):
 
     @property
     def service(self) -> ServiceProfile:
-        return self.connection.session.config.service
+        return self._session.config.service
 
     @property
     def observer(self) -> Observer:
-        return self.connection.session.observer
+        return self._session.observer
 
     def now(self) -> datetime:
         """Return the client's time, in the time zone of the service."""
-        return self.service.now(self.connection.session.clock.time())
+        return self.service.now(self._session.clock.time())
 
     def count_events(
         self, day: date, hour: int | None = None, *, last: date | None = None
@@ -47,7 +47,7 @@ class View(Client):
 
         It is None if the service states none, or none that can be used.
         """
-        operation = request_total(self.connection.session, day, last or day, hour)
+        operation = request_total(self._session, day, last or day, hour)
         try:
             return self.connection.driver.run(operation)
         except (NotCounted, ProtocolError):
@@ -58,4 +58,4 @@ class View(Client):
 
         No other day between them has events, and those that are `dates` have some.
         """
-        return self.connection.driver.run(compare_days(self.connection.session, days, dates))
+        return self.connection.driver.run(compare_days(self._session, days, dates))

@@ -49,7 +49,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         """Like `Client.close`, but awaited."""
         if not self._shares:
             await self.connection.driver.close()
-            self.connection.session.quota.store.close()
+            self._session.quota.store.close()
 
     async def aclose(self) -> None:
         """Close the client, like `close`; `contextlib.aclosing` needs a method of this name.
@@ -61,13 +61,13 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def log_in(self) -> str:
         """Like `Client.log_in`, but awaited."""
-        return await self.connection.driver.run(_requests.log_in(self.connection.session))
+        return await self.connection.driver.run(_requests.log_in(self._session))
 
     async def dates(self) -> list[date]:
         """Like `Client.dates`, but awaited."""
         from ._call.lists import dates
 
-        return await self.connection.driver.run(dates(self.connection.session))
+        return await self.connection.driver.run(dates(self._session))
 
     async def summary(
         self,
@@ -80,7 +80,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         """Like `Client.summary`, but awaited."""
         from ._call.lists import summary
 
-        operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
+        operation = summary(self._session, start, end, group_by=group_by, params=params)
         return await self.connection.driver.run(operation)
 
     async def probe(self, *, with_export: bool = False) -> ServiceProfile:
@@ -106,14 +106,14 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         """
         from ._probe.probe import probe
 
-        operation = probe(self.connection.session, with_export=with_export)
+        operation = probe(self._session, with_export=with_export)
         return await self.connection.driver.run(operation)
 
     async def request(
         self, method: str, path: str, *, params: Params | None = None, json: Json = None
     ) -> _requests.Response:
         """Like `Client.request`, but awaited."""
-        operation = _requests.request(self.connection.session, method, path, params, json)
+        operation = _requests.request(self._session, method, path, params, json)
         return await self.connection.driver.run(operation)
 
     def events(
@@ -158,7 +158,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             check=check,
             params=params,
         )
-        return AsyncEventQuery(plan_pull(request, self.connection.session), self.connection)
+        return AsyncEventQuery(plan_pull(request, self._session), self.connection)
 
     async def start_export(
         self,
@@ -173,7 +173,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         from .ajobs import AsyncExportJob
 
         operation = start_export(
-            self.connection.session, start, end, file_format=format, compression=compression
+            self._session, start, end, file_format=format, compression=compression
         )
         return AsyncExportJob(await self.connection.driver.run(operation), self.connection)
 
@@ -195,7 +195,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
         form, packing = check_download(to, timeout, format, compression, check)
         job = await self.start_export(start, end, format=form, compression=packing)
-        with displayed(self.connection.session, progress=progress) as session:
+        with displayed(self._session, progress=progress) as session:
             download = ExportDownload(session, job.order, job.last_status, check)
             return await self.connection.driver.run(download.run(Path(to), timeout=timeout))
 

@@ -78,7 +78,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """
         if not self._shares:
             self.connection.driver.close()
-            self.connection.session.quota.store.close()
+            self._session.quota.store.close()
 
     def log_in(self) -> str:
         """Log in if necessary, and return the token, which you can pass as `token=` for 7 days.
@@ -92,7 +92,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> with Client(**about, email=email, password=password) as person:
             ...     token = person.log_in()
         """
-        return self.connection.driver.run(_requests.log_in(self.connection.session))
+        return self.connection.driver.run(_requests.log_in(self._session))
 
     def dates(self) -> list[date]:
         """Return the days that have data.
@@ -106,7 +106,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """
         from ._call.lists import dates
 
-        return self.connection.driver.run(dates(self.connection.session))
+        return self.connection.driver.run(dates(self._session))
 
     def summary(
         self,
@@ -134,7 +134,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """
         from ._call.lists import summary
 
-        operation = summary(self.connection.session, start, end, group_by=group_by, params=params)
+        operation = summary(self._session, start, end, group_by=group_by, params=params)
         return self.connection.driver.run(operation)
 
     def probe(self, *, with_export: bool = False) -> ServiceProfile:
@@ -160,7 +160,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """
         from ._probe.probe import probe
 
-        operation = probe(self.connection.session, with_export=with_export)
+        operation = probe(self._session, with_export=with_export)
         return self.connection.driver.run(operation)
 
     def request(
@@ -186,7 +186,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.request("GET", path).data
             {'dates': ['2026-01-15', '2026-01-16']}
         """
-        operation = _requests.request(self.connection.session, method, path, params, json)
+        operation = _requests.request(self._session, method, path, params, json)
         return self.connection.driver.run(operation)
 
     def events(
@@ -272,7 +272,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             check=check,
             params=params,
         )
-        return EventQuery(plan_pull(request, self.connection.session), self.connection)
+        return EventQuery(plan_pull(request, self._session), self.connection)
 
     def start_export(
         self,
@@ -305,7 +305,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         from .jobs import ExportJob
 
         operation = start_export(
-            self.connection.session, start, end, file_format=format, compression=compression
+            self._session, start, end, file_format=format, compression=compression
         )
         return ExportJob(self.connection.driver.run(operation), self.connection)
 
@@ -350,7 +350,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
         form, packing = check_download(to, timeout, format, compression, check)
         job = self.start_export(start, end, format=form, compression=packing)
-        with displayed(self.connection.session, progress=progress) as session:
+        with displayed(self._session, progress=progress) as session:
             download = ExportDownload(session, job.order, job.last_status, check)
             return self.connection.driver.run(download.run(Path(to), timeout=timeout))
 
