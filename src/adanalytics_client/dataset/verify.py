@@ -359,7 +359,7 @@ class Verification:
             for side, whole in (("held", events_held), ("exported", exported)):
                 for table in whole:
                     rows[side] += table.num_rows
-                    shared = table.drop_columns([*missing.intersection(table.column_names)])
+                    shared = table.drop_columns([*missing & {*table.column_names}])
                     for group, part in split_by_id(shared, self._names, groups):
                         parts.put(f"{side}-{group}", part)
             if rows["held"] != rows["exported"]:
