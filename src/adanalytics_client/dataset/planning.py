@@ -28,7 +28,7 @@ NO_LIMIT = date.max.toordinal()
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PullQuery:
     """The events of some days, or of one hour of one day.
 
     Attributes:
@@ -70,14 +70,14 @@ class ExpectedCounts(NamedTuple):
 
 def plan_queries(
     hours: Iterable[Hour], counts: ExpectedCounts, *, via: Via, by_hour: bool = False
-) -> list[Query]:
+) -> list[PullQuery]:
     """Return the queries for all needed hours, in the order of their days.
 
     With `by_hour`, each hour gets its own, because the events do not tell their hours. Without
     counts, `auto` takes pages.
     """
     if by_hour:
-        return [*map(Query.of_hour, sorted(hours))]
+        return [*map(PullQuery.of_hour, sorted(hours))]
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(hours), lambda hour: hour.day)}
     if via == "export":
         runs = runs_of(by_day, counts.counts, counts.longest)
@@ -97,7 +97,7 @@ def plan_queries(
     return sorted(queries, key=lambda query: (query.first, query.hour or 0))
 
 
-def requests_of(query: Query, counts: ExpectedCounts) -> int:
+def requests_of(query: PullQuery, counts: ExpectedCounts) -> int:
     """Return the minimum number of requests for a query; filtered events are not counted."""
     if query.way == "export":
         estimate = Estimate(query.first, query.last, _counts_of(query, counts) or None)
@@ -105,12 +105,12 @@ def requests_of(query: Query, counts: ExpectedCounts) -> int:
     return pages_of(events_of(query, counts), counts.page)
 
 
-def events_of(query: Query, counts: ExpectedCounts) -> int:
+def events_of(query: PullQuery, counts: ExpectedCounts) -> int:
     """Estimate the number of events in a query; an hour counts as 1/24 of its day."""
     return -(-sum(_counts_of(query, counts).values()) // (1 if query.hour is None else 24))
 
 
-def _counts_of(query: Query, counts: ExpectedCounts) -> dict[date, int]:
+def _counts_of(query: PullQuery, counts: ExpectedCounts) -> dict[date, int]:
     days = days_between(query.first, query.last)
     return {day: counts.counts[day] for day in days if day in counts.counts}
 
@@ -130,7 +130,7 @@ def runs_of(days: Iterable[date], others: Iterable[date], longest: int) -> Itera
         yield run
 
 
-def _price(queries: Iterable[Query], counts: ExpectedCounts) -> tuple[int, int]:
+def _price(queries: Iterable[PullQuery], counts: ExpectedCounts) -> tuple[int, int]:
     """Return the requests and the bytes of some queries."""
     pace, requests, size = Pace(), 0, 0
     for query in queries:
@@ -142,7 +142,7 @@ def _price(queries: Iterable[Query], counts: ExpectedCounts) -> tuple[int, int]:
 
 def _by_pages(
     run: list[date], by_day: Mapping[date, tuple[Hour, ...]], counts: ExpectedCounts
-) -> Iterator[Query]:
+) -> Iterator[PullQuery]:
     """Query small days together, large ones and those of unknown size by the hour."""
     counted = []
     for day in run:
@@ -150,33 +150,33 @@ def _by_pages(
         if counts.counts.get(day):
             counted.append(day)
         else:
-            yield from map(Query.of_hour, by_day[day])
+            yield from map(PullQuery.of_hour, by_day[day])
     for stretch in lay_out(counted, counts.counts, size=counts.page, hour=None):
         span_days = counted[
             bisect_left(counted, stretch.start) : bisect_right(counted, stretch.end)
         ]
         hours = tuple(hour for day in span_days for hour in by_day[day])
         if stretch.cut == "whole":
-            yield Query("pages", span_days[0], span_days[-1], None, hours)
+            yield PullQuery("pages", span_days[0], span_days[-1], None, hours)
         else:
-            yield from map(Query.of_hour, hours)
+            yield from map(PullQuery.of_hour, hours)
 
 
-def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iterator[Query]:
+def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iterator[PullQuery]:
     # An export that fails takes all of its days with it.
     for begin in range(0, len(run), DAYS_PER_EXPORT):
         days = run[begin : begin + DAYS_PER_EXPORT]
         hours = tuple(hour for day in days for hour in by_day[day])
-        yield Query("export", days[0], days[-1], None, hours)
+        yield PullQuery("export", days[0], days[-1], None, hours)
 
 
-def _of_some_hours(hours: tuple[Hour, ...], counts: ExpectedCounts) -> Iterator[Query]:
+def _of_some_hours(hours: tuple[Hour, ...], counts: ExpectedCounts) -> Iterator[PullQuery]:
     """Query a few hours of a day one by one, unless the complete day takes fewer requests."""
     day = hours[0].day
     count = counts.counts.get(day, 0)
     by_hour = len(hours) * pages_of(count, 24 * counts.page)
     pages = pages_of(count, counts.page)
     if count and pages < by_hour and pages <= MOST_FULL_PAGES:
-        yield Query("pages", day, day, None, hours)
+        yield PullQuery("pages", day, day, None, hours)
     else:
-        yield from map(Query.of_hour, hours)
+        yield from map(PullQuery.of_hour, hours)

@@ -21,7 +21,7 @@ from .hours.compare import compare_day
 from .hours.totals import events_in
 from .narrowing import expected_requests, narrow
 from .needs import DayNeed, Needs, Reason
-from .planning import Query, Via, Way, plan_queries, requests_of
+from .planning import PullQuery, Via, Way, plan_queries, requests_of
 from .pull.fetch import expected_counts, forecast, most_requests
 from .pull.spool import Start, keep_started, list_started
 from .records.layout import Hour, hours_of
@@ -71,7 +71,7 @@ def sync(
                 queries = _list_queries(update, starts, reasons, service, via, types)
                 notify(update.client.observer.plan, forecast(queries, service, contents.store))
 
-                def pages_of(export: Query) -> list[Query]:
+                def pages_of(export: PullQuery) -> list[PullQuery]:
                     hours = {hour: reasons[hour] for hour in export.wanted}
                     return _list_queries(update, (), hours, service, "pages", types)
 
@@ -248,7 +248,7 @@ def _is_dear(update: Update, service: ServiceDays, hours: Mapping[Hour, Reason])
     """Return whether pages of some hours of a day cost more requests than the hours' totals."""
     types, counts = update.contents.schema.union, expected_counts(service)
     queries = _list_queries(update, (), hours, service, "pages", types)
-    pages = requests_of(Query.of_hour(next(iter(hours))), counts)
+    pages = requests_of(PullQuery.of_hour(next(iter(hours))), counts)
     price = sum(requests_of(query, counts) for query in queries)
     return price > expected_requests(hours, pages)
 
@@ -284,7 +284,7 @@ def _find_losses(update: Update, needs: Needs, staging: Staging) -> list[Hour]:
     return lost
 
 
-def _first_event(update: Update, query: Query) -> tuple[Types, int | None]:
+def _first_event(update: Update, query: PullQuery) -> tuple[Types, int | None]:
     """Request one event of some days; return the types of its fields, and the number of events."""
     kind_of = update.contents.identity.names.kind
     # One request, which also tells the number of events.
@@ -370,7 +370,7 @@ def _list_queries(
     service: ServiceDays,
     via: Via,
     types: Types,
-) -> list[Query]:
+) -> list[PullQuery]:
     """List the queries that an earlier run began, and new ones for the other hours.
 
     `types` are the columns of the events, if they are known.

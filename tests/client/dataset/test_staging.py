@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.totals import Totals
-from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.pull.fetch import Pulled
 from adanalytics_client.dataset.pull.spool import Spool
 from adanalytics_client.dataset.records.contents import Contents
@@ -56,7 +56,7 @@ class Bench:
 
     def pulled(self, clicks: int, *hours: Hour) -> Pulled:
         """Make the result of a query whose hours have this many clicks each."""
-        query = Query("pages", DAY, DAY, None, hours)
+        query = PullQuery("pages", DAY, DAY, None, hours)
         spool = Spool.open(self.store, query, "basis")
         spool.begin(NOW)
         finished = []

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.conversion import as_text
-from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.records.layout import HOURS, Hour, PartFormat
 from adanalytics_client.dataset.records.manifest import (
     UNCONFIRMED,
@@ -192,7 +192,7 @@ def _described(path: Path) -> FileRecord:
 
 
 def write_hours(
-    query: Query,
+    query: PullQuery,
     tables: EventTables,
     events: Iterable[Table],
     folder: Path,

@@ -19,7 +19,7 @@ from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.hours.events import EventTables, Table, columns_in
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
-from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.storage.local import Store
 
@@ -165,7 +165,7 @@ def sort(
 
 
 def _with_columns(
-    tables: Iterator[Table], columns: Collection[str], query: Query
+    tables: Iterator[Table], columns: Collection[str], query: PullQuery
 ) -> Iterator[Table]:
     """Yield tables; values that only pages have would be replaced by nulls in silence."""
     for table in tables:
@@ -179,7 +179,7 @@ def _with_columns(
 
 
 def join_parts(
-    query: Query,
+    query: PullQuery,
     total: int | None,
     parts: Sequence[Sorted],
     store: Store,

@@ -23,7 +23,7 @@ from adanalytics_client._view import View
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.sort import HourUnknown
-from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
+from adanalytics_client.dataset.planning import ExpectedCounts, PullQuery, events_of, requests_of
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
 from adanalytics_client.dataset.report import FailedQuery
@@ -100,9 +100,9 @@ class Fetcher:
 
     def pulled(
         self,
-        queries: Iterable[Query],
+        queries: Iterable[PullQuery],
         service: ServiceDays,
-        instead: Callable[[Query], list[Query]] | None = None,
+        instead: Callable[[PullQuery], list[PullQuery]] | None = None,
     ) -> Generator[Pulled | FailedQuery, None, None]:
         """Yield the result of each query; one that fails does not affect the others.
 
@@ -113,7 +113,7 @@ class Fetcher:
             AdAnalyticsError: for an error that affects more than one query; it is raised when the
                 queries under way have ended.
         """
-        waiting, running = [*queries][::-1], dict[Future[Pulled], Query]()
+        waiting, running = [*queries][::-1], dict[Future[Pulled], PullQuery]()
         failures = 0
         stopped: Exception | None = None
         with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="adanalytics-sync") as pool:
@@ -129,7 +129,7 @@ class Fetcher:
                             pulled = future.result()
                         except HourUnknown:
                             # Events of an hour that is requested separately need not name it.
-                            waiting += [Query.of_hour(hour) for hour in reversed(query.wanted)]
+                            waiting += [PullQuery.of_hour(hour) for hour in reversed(query.wanted)]
                         except (*_OF_ONE_QUERY, *REFUSED) as error:
                             if instead and query.way == "export":
                                 text = "The export of %s failed, so pages follow: %s"
@@ -281,7 +281,7 @@ def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> Expec
     return ExpectedCounts(counts, whole, page, service.longest)
 
 
-def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
+def forecast(queries: Collection[PullQuery], service: ServiceDays, store: Store) -> PullPlanned:
     """Estimate the requests, and the events on pages, except for pages that an earlier run kept."""
     counts, requests, events = expected_counts(service), 0, 0
     hours = sum(len(query.wanted) for query in queries)
@@ -295,7 +295,7 @@ def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> 
 
 
 def most_requests(
-    queries: Collection[Query],
+    queries: Collection[PullQuery],
     service: ServiceDays,
     store: Store,
     events: Mapping[date, int],
@@ -328,7 +328,7 @@ def most_requests(
     return most + sum(by_hour.values())
 
 
-def _pages_kept(query: Query, service: ServiceDays, store: Store) -> tuple[int, bool]:
+def _pages_kept(query: PullQuery, service: ServiceDays, store: Store) -> tuple[int, bool]:
     """Count the pages that an earlier run kept; also return whether they are all."""
     pages, is_whole = 0, False
     for page in _spool_of(query, service, store).pages():
@@ -336,5 +336,5 @@ def _pages_kept(query: Query, service: ServiceDays, store: Store) -> tuple[int, 
     return pages, is_whole
 
 
-def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:
+def _spool_of(query: PullQuery, service: ServiceDays, store: Store) -> Spool:
     return Spool.open(store, query, service.basis(query.first, query.last))

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import count
 from typing import Self
 
-from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.records.layout import EXPORTS, SPOOL
 from adanalytics_client.dataset.records.manifest import read_record, seal
 from adanalytics_client.dataset.storage.local import Store
@@ -49,7 +49,7 @@ class Start:
         per_page: the most events of a page; 0 for the usual number.
     """
 
-    query: Query
+    query: PullQuery
     at: datetime
     basis: str
     job: str = field(default="", repr=False)
@@ -65,12 +65,12 @@ class Spool:
     """
 
     _store: Store
-    query: Query
+    query: PullQuery
     _basis: str
     start: Start | None
 
     @classmethod
-    def open(cls, store: Store, query: Query, basis: str) -> Self:
+    def open(cls, store: Store, query: PullQuery, basis: str) -> Self:
         """Read what an earlier run kept of a query, of which fewer hours may be wanted now."""
         start = read_start(store, folder_of(query))
         if start is not None:
@@ -149,7 +149,7 @@ def _folders(store: Store) -> Iterator[tuple[str, Start | None]]:
             yield folder, read_start(store, folder)
 
 
-def folder_of(query: Query) -> str:
+def folder_of(query: PullQuery) -> str:
     return f"{EXPORTS if query.way == 'export' else SPOOL}/{query}"
 
 

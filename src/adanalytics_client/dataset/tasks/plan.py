@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from adanalytics_client import AdAnalyticsError, ExportJob
 from adanalytics_client._export_files import files_of, open_signed
 from adanalytics_client.dataset.hours.sections import Section
-from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.pull.exports import ExportFetcher
 from adanalytics_client.dataset.pull.spool import Spool, Start, keep_started, list_started
 from adanalytics_client.dataset.staging import Staging
@@ -30,7 +30,7 @@ def plan_tasks(update: Update) -> list[Task]:
     store = contents.store
     keep_started(store, [start for start in list_started(store) if start.query.way == "pages"])
     by_day = groupby(sorted({*needs.asked, *doubtful}), lambda hour: hour.day)
-    queries = [Query("export", day, day, None, tuple(hours)) for day, hours in by_day]
+    queries = [PullQuery("export", day, day, None, tuple(hours)) for day, hours in by_day]
     basis = needs.service.basis
     spools = [Spool.open(store, query, basis(query.first, query.last)) for query in queries]
     with closing(update.fetcher(Path())) as fetcher:
