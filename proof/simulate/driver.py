@@ -261,6 +261,6 @@ def stream(
             yield from take(page)
         else:
             yield Park(lambda: bool(done))  # type: ignore[misc]
-            fanout.settle(*done.pop(0))
+            fanout.receive(*done.pop(0))
         while done:
-            fanout.settle(*done.pop(0))
+            fanout.receive(*done.pop(0))

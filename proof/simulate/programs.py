@@ -190,7 +190,7 @@ class Pull(Program):
             yield from stream(process, run.fanout, fetch, take)
         except AdAnalyticsError as error:
             return self._failed(process, error)
-        run.settle()
+        run.commit()
         self._check_rows()
         sent, most = service.sent[process.name], self._most_requests()
         if self._is_calm and sent > most:

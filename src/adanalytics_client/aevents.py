@@ -85,7 +85,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
             async with aclosing(self._converted(table.page, run)) as batches:
                 whole = partial(table.whole, [batch async for batch in batches])
                 result = self._scrubbed(whole)
-        run.settle()
+        run.commit()
         return result
 
     async def to_arrow_batches(
@@ -152,7 +152,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         except BaseException:
             output.abort()
             raise
-        run.settle()
+        run.commit()
         return rows
 
     def _converted(
@@ -169,7 +169,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
             async for ready in pages:
                 yield await in_thread(partial(self._scrubbed, partial(convert, ready)))
                 if whole is None:
-                    run.settle()
+                    run.commit()
 
 
 AsyncEventQuery.__module__ = "adanalytics_client"

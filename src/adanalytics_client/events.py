@@ -150,7 +150,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             run = PullRun(self._pull, session)
             with closing(self._converted(table.page, run)) as batches:
                 result = self._scrubbed(partial(table.whole, list(batches)))
-        run.settle()
+        run.commit()
         return result
 
     def to_arrow_batches(
@@ -275,7 +275,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         except BaseException:
             output.abort()
             raise
-        run.settle()
+        run.commit()
         return rows
 
     def _converted(
@@ -288,14 +288,14 @@ class EventQuery(QueryBase[SyncDriver, M]):
     ) -> Generator[T, None, None]:
         """Convert each page.
 
-        Callers that build one result from all pages pass a run, and settle it afterwards.
+        Callers that build one result from all pages pass a run, and commit it afterwards.
         """
         run = whole or PullRun(self._pull, self._connection.session)
         with closing(self._connection.driver.stream(run.fanout, run.fetch)) as pages:
             for ready in pages:
                 yield self._scrubbed(partial(convert, ready))
                 if whole is None:
-                    run.settle()
+                    run.commit()
 
 
 EventQuery.__module__ = "adanalytics_client"

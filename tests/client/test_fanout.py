@@ -52,17 +52,17 @@ def test_an_error_comes_in_its_place() -> None:
     for _ in range(2):
         taken = start(fanout)
         assert taken
-        fanout.settle(taken, page_of([1], taken))
+        fanout.receive(taken, page_of([1], taken))
         assert fanout.ready()
     first, second, third = (start(fanout) for _ in range(3))
     assert first
     assert second
     assert third
-    fanout.settle(second, ValueError("broken"))
-    fanout.settle(third, page_of([1], third))
+    fanout.receive(second, ValueError("broken"))
+    fanout.receive(third, page_of([1], third))
     assert fanout.ready() is None
     assert fanout.start() is None
-    fanout.settle(first, page_of([1], first))
+    fanout.receive(first, page_of([1], first))
     ready = fanout.ready()
     assert ready
     assert ready.cursor == first
@@ -76,13 +76,13 @@ def test_two_pages_for_each_request_wait_at_most() -> None:
     for _ in range(3):
         cursor = start(fanout)
         assert cursor
-        fanout.settle(cursor, page_of([1], cursor))
+        fanout.receive(cursor, page_of([1], cursor))
         assert fanout.ready()
     # The first one is in flight while the others wait behind it.
     assert start(fanout)
     waiting = 0
     while (cursor := start(fanout)) is not None:
-        fanout.settle(cursor, page_of([1], cursor))
+        fanout.receive(cursor, page_of([1], cursor))
         waiting += 1
     assert waiting == 3
 

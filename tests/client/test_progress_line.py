@@ -130,7 +130,7 @@ def pages_of_hours(
     planned = PullPlanned(24, requests, sum(sizes))
     first, clock.now = fanout.start(), clock.now + 1.5
     assert first
-    fanout.settle(first, Position(hourly.slices, hourly.ranges, plan=planned))
+    fanout.receive(first, Position(hourly.slices, hourly.ranges, plan=planned))
     now, flying = clock.now, list[tuple[float, int, Cursor]]()
     while not fanout.finished:
         while isinstance(cursor := fanout.start(), Cursor):
@@ -143,7 +143,7 @@ def pages_of_hours(
         left = sizes[hour] - (cursor.number - 1) * 10_000
         rows = raw_rows([f'{{"event_id": "{hour}-{cursor.number}"}}'.encode()])
         ahead = replace(cursor, number=cursor.number + 1) if left > 10_000 else None
-        fanout.settle(cursor, FetchedPage(rows, Signals(), ahead).with_keys())
+        fanout.receive(cursor, FetchedPage(rows, Signals(), ahead).with_keys())
         yield now, PageReceived(f"hour {hour}", cursor.number, min(10_000, left))
 
 

@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.core.errors import UsedUp
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_client import Observer
 from adanalytics_client._base.quantities import counted
@@ -71,7 +71,7 @@ class QuotaCheck(Observer):
                 remedy=self.remedy,
             )
         self.accepted = True
-        remark(f"{needs} {ends}", self.invocation)
+        notice(f"{needs} {ends}", self.invocation)
 
     def _ask(self, problem: str) -> None:
         """Ask whether to start; raises UsedUp for a no, and where nobody can answer."""
@@ -79,7 +79,7 @@ class QuotaCheck(Observer):
             raise UsedUp(problem, remedy=f"To start it, add --max-wait 7200. {self.remedy}")
         # The question must not be overwritten by the progress line.
         self.progress.finish()
-        remark(problem, self.invocation)
+        notice(problem, self.invocation)
         if not click.confirm("Start it?", err=True):
             raise UsedUp("Not started.", remedy=self.remedy)
         self.accepted = True

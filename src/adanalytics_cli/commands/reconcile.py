@@ -13,7 +13,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, completing, near_or_known, option, pairs_of
 from adanalytics_cli.core.errors import CommandError, MissingExtra
-from adanalytics_cli.core.invocation import Invocation, print_json, remark
+from adanalytics_cli.core.invocation import Invocation, notice, print_json
 from adanalytics_cli.core.periods import period, period_words, read_begun_period
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import Output, formats_with, gather_output, json_option
@@ -203,5 +203,5 @@ def _labels(
             labels[key] = group.names
         else:
             text = f"The dataset has no {key} names of all these days: sync them, or compare by id."
-            remark(text, invocation)
+            notice(text, invocation)
     return labels

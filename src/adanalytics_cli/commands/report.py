@@ -12,7 +12,7 @@ from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.prose import listed
 from adanalytics_client import Period
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
@@ -116,7 +116,7 @@ def report(
         )
         write_footer(session.coverage, _gaps(session, spans), invocation, has_warnings=False)
     if path := options.output.path:
-        remark(f"{summary}, {monotonic() - start_time:.1f} s -> {path}", invocation)
+        notice(f"{summary}, {monotonic() - start_time:.1f} s -> {path}", invocation)
 
 
 def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[list[Answer]]":

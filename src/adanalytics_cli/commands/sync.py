@@ -12,7 +12,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import check_option, command, flag, option
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments, span
 from adanalytics_cli.core.remedies import words_of
@@ -210,11 +210,11 @@ def sync(
             progress.finish()
             # Also when stderr is not a terminal: a cron log is read later.
             for problem in dataset.report.damaged if dataset.report else ():
-                remark(visible(f"Damaged, pulled again: {problem}"), invocation)
+                notice(visible(f"Damaged, pulled again: {problem}"), invocation)
             if dataset.report and invocation.as_json:
                 write_sync_report(dataset.report, location, progress)
         for change in report.restated:
-            remark(visible(str(change)), invocation)
+            notice(visible(str(change)), invocation)
         if report.failed:
             # Another export would have the same fault; pages may not.
             if via == "export" and report.failed[0].kind in _FAULTS_OF_EXPORTS:

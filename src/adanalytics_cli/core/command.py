@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from .invocation import current_invocation, remark
+from .invocation import current_invocation, notice
 from .numbers import Number
 from .prose import lines_of
 
@@ -124,7 +124,7 @@ class ExampleCommand(click.Command):
         ]
         if names and not any(option.name == "base_url" for option in self.run_options):
             text = f"{ctx.command_path} sends nothing and ignores {', '.join(names)}."
-            remark(text, current_invocation(ctx))
+            notice(text, current_invocation(ctx))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete options, also those of the run, which the help names in one line."""

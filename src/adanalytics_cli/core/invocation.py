@@ -88,7 +88,7 @@ def print_json(record: object) -> None:
     click.echo(json_text(record))
 
 
-def remark(text: str, invocation: Invocation) -> None:
-    """Print a remark on stderr; `-q` silences it."""
+def notice(text: str, invocation: Invocation) -> None:
+    """Print a notice on stderr; `-q` silences it."""
     if not invocation.quiet:
         click.echo(fitted(text, sys.stderr), err=True)

@@ -8,7 +8,7 @@ import click
 from adanalytics_client import ConfigurationError, Period
 from adanalytics_client._base.dates import runs_of
 
-from .invocation import Invocation, current_invocation, remark
+from .invocation import Invocation, current_invocation, notice
 from .settings import now_at_service
 
 PERIOD_HELP = (
@@ -64,7 +64,7 @@ def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[d
     last_day = max(first, now_at_service(invocation).date())
     if last <= last_day:
         return first, last
-    remark(f"{last} is in the future, so the period ends on {last_day}.", invocation)
+    notice(f"{last} is in the future, so the period ends on {last_day}.", invocation)
     return first, last_day
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.prose import listed
 from adanalytics_cli.output.formats import FORMATS, Format, Output
@@ -111,7 +111,7 @@ class Reconciliation:
         form = output.form
         notes = [*self._notes()]
         for line in self.statement.remarks:
-            remark(line, invocation)
+            notice(line, invocation)
         columns = self._columns(for_table=form.is_table)
         if form.is_table:
             # A table is for what differs; files have all rows, for programs.
@@ -122,7 +122,7 @@ class Reconciliation:
             names = None
         else:
             for note in notes:
-                remark(note, invocation)
+                notice(note, invocation)
             rows = [self._row(gap, form) for gap in self.gaps]
             names = [*(column.key for column in columns), "side", "above"]
         facts, note = self._about(notes), " ".join(notes)

@@ -188,7 +188,7 @@ class Fanout(Protocol[Job, Outcome_contra, Page_co]):
     def start(self) -> Job | None:
         """Return a job to start now, or None when enough are in flight."""
 
-    def settle(self, job: Job, outcome: Outcome_contra | BaseException, /) -> None:
+    def receive(self, job: Job, outcome: Outcome_contra | BaseException, /) -> None:
         """Take the outcome of a job."""
 
     def ready(self) -> Page_co | None:

@@ -243,7 +243,7 @@ class PullCheck:
             return ""
         return f"the largest total, {largest:,}, is that of {self._totals[largest]} of its queries"
 
-    def take(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Cursor]]:
+    def receive(self, outcome: "tuple[Span, ...] | BaseException") -> list[tuple[int, Cursor]]:
         """Take the result of a comparison; return the slices to read on, and where.
 
         Raises:

@@ -126,9 +126,9 @@ class SeenEvents:
 
 
 class Deduplicator:
-    """Leaves out events of earlier pulls, and collects the ids of the others until it is settled.
+    """Leaves out events of earlier pulls, and collects the ids of the others until it is committed.
 
-    Ids of this pull leave nothing out, also after they were settled: events that share an id may
+    Ids of this pull leave nothing out, also after they were committed: events that share an id may
     differ.
     """
 
@@ -157,7 +157,7 @@ class Deduplicator:
                 self._additions.add([event_id] if event_id is not None else [])
         return page.without(repeats)
 
-    def settle(self) -> None:
+    def commit(self) -> None:
         """Add the ids collected since the last call to `seen`."""
         self._events._take(self._additions, self._pull)  # noqa: SLF001  # of this module
 

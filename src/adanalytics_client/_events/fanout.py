@@ -141,11 +141,11 @@ class PageFanout:
         self._in_flight += 1
         return comparison
 
-    def settle(self, job: Job, outcome: Fetched | BaseException) -> None:
+    def receive(self, job: Job, outcome: Fetched | BaseException) -> None:
         self._in_flight -= 1
         if isinstance(job, Comparison):
             result = cast("tuple[Span, ...] | BaseException", outcome)
-            for place, tail in self._check.take(result):
+            for place, tail in self._check.receive(result):
                 self._append(tail, place)
             return
         slice_ = next(

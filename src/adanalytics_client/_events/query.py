@@ -117,7 +117,7 @@ class PullRun:
             plan.slices, plan.ranges, is_partial=plan.days is not None
         )
         deduplicator = None if request.seen is None else Deduplicator(request.seen)
-        self.settle: Callable[[], None] = deduplicator.settle if deduplicator else lambda: None
+        self.commit: Callable[[], None] = deduplicator.commit if deduplicator else lambda: None
         check = PullCheck(
             plan,
             position,

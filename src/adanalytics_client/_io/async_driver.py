@@ -144,10 +144,10 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
                 if (page := fanout.ready()) is not None:
                     yield page
                 else:
-                    fanout.settle(*await done.get())
+                    fanout.receive(*await done.get())
                 # No variable holds a received page, so none is kept longer than needed.
                 while not done.empty():
-                    fanout.settle(*done.get_nowait())
+                    fanout.receive(*done.get_nowait())
         finally:
             await _cancel(tasks)
 

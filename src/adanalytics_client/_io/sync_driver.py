@@ -146,11 +146,11 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 if (page := fanout.ready()) is not None:
                     yield page
                 else:
-                    fanout.settle(*_next(done))
+                    fanout.receive(*_next(done))
                     in_flight -= 1
                 # No variable holds a received page, so none is kept longer than needed.
                 while not done.empty():
-                    fanout.settle(*done.get_nowait())
+                    fanout.receive(*done.get_nowait())
                     in_flight -= 1
         finally:
             stop.set()

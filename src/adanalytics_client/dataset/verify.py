@@ -322,7 +322,7 @@ class Verification:
                     files = record.data_files(self.contents.identity)
                     file_of = {hour: file for file in files for hour in file.hours}
                     for hour in record.by_hour:
-                        exported = map(tables.widened, partition.take(hour))
+                        exported = map(tables.widened, partition.pop(hour))
                         difference = self._difference(
                             hour, file_of.get(hour), exported, tables, folder, missing
                         )
@@ -369,8 +369,8 @@ class Verification:
             names = [*tables.schema.names]
             differing = set()
             for group in range(groups if rows["held"] else 0):
-                mine = self._sorted(parts.take(f"held-{group}"), tables)
-                theirs = self._sorted(parts.take(f"exported-{group}"), tables)
+                mine = self._sorted(parts.pop(f"held-{group}"), tables)
+                theirs = self._sorted(parts.pop(f"exported-{group}"), tables)
                 differing |= {name for name in names if not mine[name].equals(theirs[name])}
         names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""

@@ -76,7 +76,7 @@ def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: P
         held = sort.HourPartition(tmp_path, only=HOUR)
         for table in events(tables, count):
             held.add(table)
-        pair = HOUR, held.take(HOUR)
+        pair = HOUR, held.pop(HOUR)
         (written,) = files.write_file([pair], tmp_path, identity, HOUR.start, tables)
         assert (written.record.rows, written.record.repeated) == (count * 1_000, 0)
 

@@ -27,7 +27,7 @@ def test_an_hour_keeps_the_order_of_its_events(
         ]
         sorted_in.add(pa.Table.from_batches([event_batch(rows)]))
     for hour in "01":
-        found = [each for table in sorted_in.take(Hour(DAY, int(hour))) for each in ids_of(table)]
+        found = [each for table in sorted_in.pop(Hour(DAY, int(hour))) for each in ids_of(table)]
         assert found == [f"{page}{at}" for page in "ab" for at in range(4) if hours[at] == hour]
 
 

@@ -218,7 +218,7 @@ def write_hours(
 
         finished = []
         for day, hours in groupby(query.wanted, lambda hour: hour.day):
-            pairs = [(hour, partition.take(hour)) for hour in hours]
+            pairs = [(hour, partition.pop(hour)) for hour in hours]
             is_day = len(pairs) == HOURS and identity.may_join(day, asked_at)
             for group in [pairs] if is_day else ([pair] for pair in pairs):
                 finished += write_file(group, folder, identity, asked_at, tables)

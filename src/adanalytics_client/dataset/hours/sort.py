@@ -49,7 +49,7 @@ class Partition:
         if self._bytes > BYTES_HELD:
             self._move_to_files()
 
-    def take(self, key: Hour | str) -> Iterator[Table]:
+    def pop(self, key: Hour | str) -> Iterator[Table]:
         """Yield the tables of a key in the order they came, and forget them."""
         path = self._path(key)
         if key in self._in_files:

@@ -68,7 +68,7 @@ class Lease:
         self._is_lost = False
         self._renewing = threading.Lock()
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Take a lease that is free or expired. Raises DatasetInUse and UnsuitablePlace."""
         holder, self._version, put_at = self._read()
         if holder and not holder.get("ended"):

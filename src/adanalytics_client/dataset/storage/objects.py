@@ -167,7 +167,7 @@ class ObjectStore:
         """Hold the lease. Raises DatasetInUse, also while it is held; see `lease`."""
         lease = Lease(self.file_system, self._path, self.place)
         with self._storage_errors():
-            lease.take()
+            lease.acquire()
         self._lease = lease
         try:
             with lease.renewed():
