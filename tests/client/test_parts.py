@@ -32,10 +32,10 @@ def _spoil(**changes: Any) -> Callable[[Path], None]:
     "damage",
     [
         lambda folder: (folder / NOTE).unlink(),
-        lambda folder: (folder / NOTE).write_bytes(b'{"form": 1, "sour'),
+        lambda folder: (folder / NOTE).write_bytes(b'{"version": 1, "sour'),
         lambda folder: (folder / NOTE).write_bytes(b"\xff" * 40_000),
         lambda folder: (folder / NOTE).write_bytes(b"[]"),
-        _spoil(form=2),
+        _spoil(version=2),
         _spoil(validator='"v1"\r\nX-Evil: 1'),
         _spoil(validator=5),
         _spoil(total="many"),

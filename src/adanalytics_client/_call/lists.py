@@ -72,7 +72,7 @@ _TOTAL_NAMES = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "o
 _Row = dict[str, Json]
 
 
-class _Page(Struct, frozen=True):
+class _ListPage(Struct, frozen=True):
     """A page of a list: the response, and the records in it with the objects around them."""
 
     answer: Answer[Json]
@@ -88,7 +88,7 @@ def _read_pages(
     params: Iterable[tuple[str, str]] = (),
     may_be_cut: Callable[[Found], bool] = lambda _: False,
     beside: Sequence[object] = (),
-) -> Operation[list[_Page]]:
+) -> Operation[list[_ListPage]]:
     """Read the pages of a list, which end by the rules of a slice of events.
 
     Args:
@@ -103,7 +103,7 @@ def _read_pages(
     Raises:
         ProtocolError: when pages repeat or contradict each other, or records are missing.
     """
-    pages: list[_Page] = []
+    pages: list[_ListPage] = []
     total, records, is_probed, fills_page = None, 0, False, False
     for number in range(1, (session.config.quota.limit or MOST_PAGES) + 1):
         query = parameters if number == 1 else {**parameters, "page": str(number)}
@@ -138,7 +138,7 @@ def _read_pages(
         records += len(finding)
         total = total if page_signals.total is None else max(total or 0, page_signals.total)
         if number == 1 or len(finding):
-            pages.append(_Page(answer, finding))
+            pages.append(_ListPage(answer, finding))
         elif sign and total is None:
             raise _unreadable(session, answer, f"page {number} states no records and {sign}")
         if total is not None and (

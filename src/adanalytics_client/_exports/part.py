@@ -82,14 +82,14 @@ class Note(msgspec.Struct, frozen=True):
         validator: the value of `If-Range`, which must fit a header.
         total: bytes of the complete file, if known.
         sha256: as announced, if it was.
-        form: the version of this record.
+        version: of this record.
     """
 
     source: str
     validator: Annotated[str, msgspec.Meta(pattern=r"^[ -~]+\Z")]
     total: Annotated[int, msgspec.Meta(ge=0)] | None
     sha256: str | None
-    form: Literal[1] = 1
+    version: Literal[1] = 1
 
     def is_about(self, source: str, file: ExportFile) -> bool:
         """Return whether the bytes are of `file`; a checksum decides before any name."""
