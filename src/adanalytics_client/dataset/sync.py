@@ -51,7 +51,8 @@ def sync(
             observer raises to end the sync. Hours that were already committed stay committed.
     """
     contents, report = update.contents, update.report
-    needs = _find_needs(update, via, repull)
+    is_counted = check != "none"
+    needs = _find_needs(update, via, repull, is_counted=is_counted)
     update.begin()
     if not needs.days:
         return
@@ -59,7 +60,6 @@ def sync(
     # A repull also counts the days that neither side has; what `verify` counts there it mends.
     if not repull and all(need == DayNeed() for need in needs.days.values()):
         return
-    is_counted = check != "none"
     with update.staging(needs, workers) as (staging, fetcher):
 
         def pull(reasons: Mapping[Hour, Reason], service: ServiceDays) -> None:
@@ -170,18 +170,19 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     )
 
 
-def _find_needs(update: Update, via: Via, repull: int) -> Needs:
+def _find_needs(update: Update, via: Via, repull: int, *, is_counted: bool = False) -> Needs:
     """Find the hours to pull; of a large restated day, only those whose number of events moved.
 
     The price of the day is that of its pages: an export costs fewer requests, but brings all of its
-    events, for each late one.
+    events, for each late one. If the pull `is_counted`, days of unknown size are sized first.
     """
     needs, contents = update.find_needs(repull), update.contents
     days, narrowed, pages = {**needs.days}, set(), update.client.service.pages
     # An export brings whole days, and a service that ignores the hour has no totals of hours.
     if via == "export":
         return needs
-    usual, counts = _usual_events(update, needs)
+    # Only a count at the end would miss the days of one empty answer; an hour alone loses less.
+    usual, counts = _usual_events(update, needs) if is_counted else (0, 0)
     needs = replace(needs, service=replace(needs.service, usual=usual), counts=counts)
     if pages and pages.heeds.get("hour") is False:
         return needs
@@ -223,7 +224,7 @@ def _usual_events(update: Update, needs: Needs) -> tuple[int, int]:
     first, last = min(days), max(days)
     events = update.client.count_events(first, last=last)
     number = sum(first <= day <= last for day in service.days)
-    return 0 if events is None else max(1, -(-events // number)), 1
+    return -(-(events or 0) // number), 1
 
 
 def _may_be_narrowed(update: Update, needs: Needs, day: date) -> bool:
