@@ -1,14 +1,14 @@
 """The lists beside events, which may be cut, or answer another request."""
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import Variant
+from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import ProtocolError
+from adanalytics_client import ProtocolError, ServiceProfile
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 1, 31)
 DAYS = [str(FIRST + timedelta(at)) for at in range(31)]
@@ -334,3 +334,23 @@ def test_a_day_in_another_spelling_is_a_day(
     serve(stand_in, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
     (row,) = variant.call("summary", "2026", group_by="day").rows
     assert row.date == "01/02/2026"
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "+05:30"])
+def test_a_day_may_be_a_midnight_of_the_zone(
+    open_variant: OpenVariant, stand_in: StandIn, zone: str, as_text: bool
+) -> None:
+    """Its text in UTC begins with another day."""
+    service = ServiceProfile(zone=zone)
+    moments = [datetime(2026, 1, day, tzinfo=service.tzinfo()).astimezone(UTC) for day in (1, 31)]
+    cells = [
+        moment.strftime("%Y-%m-%dT%H:%M:%SZ") if as_text else int(moment.timestamp()) * 1000
+        for moment in moments
+    ]
+    rows = [{"day": cell, "clicks": 1} for cell in cells]
+    period = {"from": moments[0].isoformat(), "to": moments[1].isoformat()}
+    serve(stand_in, lambda *_: Say({"data": rows, "period": period}))
+    variant = open_variant(service=service)
+    summary = variant.call("summary", FIRST, LAST, group_by="day")
+    assert [row.date for row in summary.rows] == [FIRST, LAST]

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import partial
 from itertools import chain
@@ -52,10 +52,6 @@ _REFUSED = frozenset({400, 422})
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
 _DAY = re.compile(
     r"(\d{4})([-/.]?)(\d\d)\2(\d\d)(?:[T ].*)?|(\d\d?)[-/.](\d\d?)[-/.](\d{4})", re.ASCII
-)
-_BARE_DAY = re.compile(r"\d{8}|\d+([-/.])\d+\1\d+", re.ASCII)
-_MIDNIGHT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00(?::?00)?)?", re.ASCII
 )
 _AMOUNT = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?", re.ASCII)
 ROUND = 5
@@ -226,7 +222,7 @@ def summary(
         parameters["group_by"] = group_by
     pairs = further_params(params, ("start_date", "end_date", "group_by", "page"))
     limit = (last - first).days + 1 if group_by == "day" else None
-    names = FieldNames(session.config.service.fields)
+    names, zone = FieldNames(session.config.service.fields), session.config.service.tzinfo()
     records: list[_Row] = []
     totals: list[_Row] = []
 
@@ -239,7 +235,7 @@ def summary(
         records.extend(finding.records)
         if "group_by" in parameters and not totals:
             totals.extend(_find_totals(records, parameters["group_by"], names))
-        _refuse_other(first, last, parameters.get("group_by"), finding, totals)
+        _refuse_other((first, last, zone), parameters.get("group_by"), finding, totals)
         return finding
 
     def may_be_cut(finding: Found) -> bool:
@@ -262,7 +258,8 @@ def summary(
             error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)
     result = answer.checked(
-        session.credentials, partial(_make_summary, names, finding, rows, totals, (first, last))
+        session.credentials,
+        partial(_make_summary, names, finding, rows, totals, (first, last), zone),
     )
     if group_by is not None:
         if group := _group_twice(rows, group_by):
@@ -306,7 +303,7 @@ def _find_totals(rows: list[_Row], grouping: str, names: FieldNames) -> list[_Ro
     """
     labels = [_labels_of(row, grouping) for row in rows]
     common = {label for label, number in Counter(chain(*labels)).items() if number > 1}
-    candidates = [row for row, own in zip(rows, labels, strict=True) if not own - common]
+    candidates = [row for row, words in zip(rows, labels, strict=True) if not words - common]
     # One may be of the events without a group.
     if len(candidates) > 2:
         return []
@@ -368,6 +365,7 @@ def _make_summary(
     rows: list[_Row],
     totals_rows: Sequence[_Row],
     span: tuple[date, date],
+    zone: tzinfo,
 ) -> "Summary":
     """Make the model of all rows, and of the fields beside those of the first page.
 
@@ -393,7 +391,7 @@ def _make_summary(
         cells = _as_documented(row, names)
         totals = {name: cell for name, cell in cells.items() if name not in GROUP_COLUMNS}
     main_fields = {
-        "rows": [_with_day(_as_documented(row, names), *span) for row in rows],
+        "rows": [_with_day(_as_documented(row, names), *span, zone) for row in rows],
         "totals": _as_documented(totals, names) if isinstance(totals, dict) else totals,
     }
     return Summary.model_validate({**extras, **main_fields})
@@ -402,10 +400,8 @@ def _make_summary(
 def _as_documented(row: dict[str, Json], names: FieldNames) -> dict[str, Json]:
     """Give the columns of a row their documented names; of two spellings, the first one has it.
 
-    A day may be a time at midnight, as JavaScript writes a date: it becomes the day.
-
     Examples:
-        >>> _as_documented({"day": "2026-01-15T00:00:00.000Z", "eCPM": 1}, DOCUMENTED)
+        >>> _as_documented({"day": "2026-01-15", "eCPM": 1}, DOCUMENTED)
         {'date': '2026-01-15', 'ecpm': 1}
     """
     parts: dict[str, str] = {}
@@ -418,26 +414,36 @@ def _as_documented(row: dict[str, Json], names: FieldNames) -> dict[str, Json]:
         if part in SUMMARY_COLUMNS and part not in row:
             parts.setdefault(part, name)
     sent = {name: part for part, name in parts.items()}
-    documented = {sent.get(name, name): cell for name, cell in row.items()}
-    if isinstance(day := documented.get("date"), str) and (midnight := _MIDNIGHT.fullmatch(day)):
-        documented["date"] = midnight[1]
-    return documented
+    return {sent.get(name, name): cell for name, cell in row.items()}
 
 
-def _with_day(row: _Row, first: date, last: date) -> _Row:
-    """Write the day of a row as documented, if it can only be one day of the range.
+def _with_day(row: _Row, first: date, last: date, zone: tzinfo) -> _Row:
+    """Write the day of a row as documented, if it can only be one day.
+
+    It may be a time at midnight, as JavaScript writes a date, or in another order or notation that
+    fits one day of the range.
 
     Examples:
-        >>> _with_day({"date": "1.3.2026"}, date(2026, 2, 27), date(2026, 3, 2))
+        >>> _with_day({"date": "1.3.2026"}, date(2026, 2, 27), date(2026, 3, 2), UTC)
         {'date': '2026-03-01'}
     """
-    cell = row.get("date")
-    # A time at midnight of another zone is not of the day that its text begins with.
-    if isinstance(cell, str | int) and _BARE_DAY.fullmatch(str(cell)):
-        days = {day for day in _days_in({"date": cell}, "day") if first <= day <= last}
-        if len(days) == 1:
-            return {**row, "date": str(*days)}
-    return row
+    if (cell := row.get("date")) is None:
+        return row
+    if moment := _moment(cell):
+        local = [moment.astimezone(place) for place in (zone, UTC)]
+        days = {time.date() for time in local if time.time() == datetime.min.time()}
+    else:
+        days = {day for day in _days_in({"date": cell}, "day", zone) if first <= day <= last}
+    return {**row, "date": str(min(days))} if len(days) == 1 else row
+
+
+def _moment(cell: Json) -> datetime | None:
+    """Return the time that a cell is; one without a zone counts as UTC."""
+    text = str(cell)
+    with suppress(ValueError):
+        moment = from_epoch(text) or datetime.fromisoformat(text)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None
 
 
 def _taken_totals(extras: dict[str, Json]) -> Json:
@@ -450,15 +456,16 @@ def _taken_totals(extras: dict[str, Json]) -> Json:
 
 
 def _refuse_other(
-    first: date, last: date, grouping: str | None, finding: Found, totals: Sequence[_Row]
+    span: tuple[date, date, tzinfo], grouping: str | None, finding: Found, totals: Sequence[_Row]
 ) -> None:
     """Refuse a summary of other days, or with another grouping; `totals` are of no group.
 
     Raises:
         ProtocolError: naming what the response states.
     """
-    # A range may be stated without its end.
-    ends = {str(last), str(last + timedelta(1))}
+    first, last, zone = span
+    # A range may be range_days without its end.
+    ends = {last, last + timedelta(1)}
     single_row = finding.records if grouping is None and len(finding) == 1 else ()
     for content in (*finding.containers, *single_row):
         metas = [member for member in content.values() if isinstance(member, dict)]
@@ -471,15 +478,16 @@ def _refuse_other(
         ]
         for key, value in chain(content.items(), *(meta.items() for meta in metas)):
             name, is_day = fold(key), isinstance(value, str) and _ISO_DAY.match(value)
+            range_days = {*_days_in({"date": value}, None, zone)} if is_day else ends
             if is_day and (
-                (name in _START_NAMES and value[:10] != str(first))
-                or (name in _END_NAMES and value[:10] not in ends)
+                (name in _START_NAMES and first not in range_days)
+                or (name in _END_NAMES and ends.isdisjoint(range_days))
             ):
                 raise _other_summary(f"{key}: {value[:100]}", f"{first} to {last}")
             if name == "groupby" and isinstance(value, str) and fold(value) != fold(grouping or ""):
                 raise _other_summary(f"{key}: {value[:100]}", f"group_by={grouping}")
     for row in (row for row in finding.records if row not in totals):
-        days = sorted(_days_in(row, grouping))
+        days = sorted(_days_in(row, grouping, zone))
         if days and not any(first <= day <= last for day in days):
             raise _other_summary(f"a row of {days[0]}", "its days")
         if grouping is not None and {*map(fold, row)} <= _METRICS:
@@ -521,8 +529,10 @@ def _is_label(name: str, cell: Json) -> bool:
     return name not in _METRICS and (is_text or name.endswith("id"))
 
 
-def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
+def _days_in(row: Mapping[str, Json], grouping: str | None, zone: tzinfo = UTC) -> Iterator[date]:
     """Yield the days that a row of a summary may be of; 12/01/2026 may be two.
+
+    A moment may be of the day of its text, or of the one in the zone of the service.
 
     Examples:
         >>> [str(day) for day in _days_in({"dt": "20260115", "n": 5}, "day")]
@@ -533,8 +543,8 @@ def _days_in(row: Mapping[str, Json], grouping: str | None) -> Iterator[date]:
         if name not in DAY_NAMES and (grouping != "day" or fold(name) in _METRICS):
             continue
         text = str(cell)
-        if moment := from_epoch(text):
-            yield moment.date()
+        if moment := _moment(cell):
+            yield from {moment.date(), moment.astimezone(zone).date()}
         elif parts := _DAY.fullmatch(text):
             year, _, month, day, first, second, last = parts.groups()
             for numbers in (
