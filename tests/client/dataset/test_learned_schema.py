@@ -651,3 +651,14 @@ def test_a_comma_is_a_decimal_mark_between_semicolons(
         assert dataset.sync(client, FIRST, via="export").left == 0
     table = dataset.query("SELECT sum(revenue) AS total, min(note) AS note FROM events")
     assert table.to_pylist() == [{"total": total, "note": "1,5"}]
+
+
+def test_the_null_of_databases_is_null(service: ServiceOfRows, dataset: Dataset) -> None:
+    service.rows[FIRST, 1] = [f'{{"event_id":{at}}}' for at in range(2)]
+    lines = ["event_id,event_time,campaign_id,os"]
+    lines += [f"0,{FIRST}T01:00:00Z,\\N,\\N", f'1,{FIRST}T01:00:00Z,7,"\\N"']
+    service.export = lambda _: "\n".join([*lines, ""]).encode()
+    with service.client() as client:
+        assert dataset.sync(client, FIRST, via="export").left == 0
+    table = dataset.query("SELECT campaign_id, os FROM events ORDER BY event_id")
+    assert table.to_pylist() == [{"campaign_id": None, "os": None}, {"campaign_id": 7, "os": "\\N"}]

@@ -173,7 +173,8 @@ class EventTables:
                 convert_options=csv.ConvertOptions(
                     # As text: Arrow's own conversion is not safe, see `values.plain_pattern`.
                     column_types=dict.fromkeys(names, pa.string()),
-                    null_values=[""],
+                    # ClickHouse and PostgreSQL write null as \N.
+                    null_values=["", r"\N"],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),
