@@ -127,6 +127,13 @@ def test_done_without_a_file_names_the_keys(export: OneExport) -> None:
     assert job.last_status.answer["thing"] == 1
 
 
+def test_the_keys_of_inner_objects_are_named(export: OneExport) -> None:
+    result = {"download": {"target": "/f.csv"}}
+    export.stand_in.says(Say({"job": {"id": 5, "status": "done", "result": result}}))
+    error = export.fails(errors.ProtocolError)
+    assert "Keys seen: job, job.id, job.status, job.result, job.result.download" in error.message
+
+
 @pytest.mark.parametrize(
     "first",
     [

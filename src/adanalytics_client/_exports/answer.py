@@ -18,6 +18,7 @@ from adanalytics_client._call.exchange import moment_in
 from adanalytics_client._call.requests import check_whole, report_partial
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.rows import members
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client._shapes.changes import changed
 from adanalytics_client._shapes.page import first_value, number_of, stated_shortfall
@@ -240,7 +241,7 @@ def _read_status(
         row_count=first_value(map(number_of, map(fields.get, _ROWS) if rows is None else rows)),
         retry_after=retry_after,
         poll_url=poll,
-        keys=tuple(answer),
+        keys=tuple(path for path, _ in members(answer)),
         answer=answer,
     )
 

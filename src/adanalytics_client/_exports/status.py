@@ -56,7 +56,7 @@ class ExportStatus:
         answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address from which to request the next status.
-        keys: the names of the fields in the response, for error messages.
+        keys: the paths of the fields in the response, for error messages.
         order_repeated: whether the order was sent a second time; it is never sent a third time.
         address_exists: whether the status address has ever responded; if not, it may not exist yet.
         answer: everything in the last response, under the service's own names.
