@@ -464,7 +464,7 @@ def _refuse_other(
         ProtocolError: naming what the response states.
     """
     first, last, zone = span
-    # A range may be range_days without its end.
+    # A range may be stated without its end.
     ends = {last, last + timedelta(1)}
     single_row = finding.records if grouping is None and len(finding) == 1 else ()
     for content in (*finding.containers, *single_row):
