@@ -151,7 +151,7 @@ class Credentials:
         """Add the address and the response to an error, all without secrets."""
         if reply is not None:
             head = reply.head.headers.items()
-            # The answer to a login may hold a token under another name, which nothing knows yet.
+            # The response to a login may hold a token under another name, which nothing knows yet.
             is_login = url.endswith(LOGIN) and reply.status < 300
             error.amended(
                 request_id=self.request_id(reply.head),

@@ -223,7 +223,7 @@ def _read(session: Session, answer: Answer[Json], cursor: Cursor) -> _Read:
         # There must be events, by a total or an earlier page, so nothing is not an answer.
         if page_signals.total or cursor.total or not cursor.is_first_page:
             raise ProtocolError(
-                f"The answer to {cursor} was empty twice.",
+                f"The response to {cursor} was empty twice.",
                 remedy="Pull it again, and report it to the service.",
             )
         return _Read(RawRows(), Signals(), doubt="the answer had no body")
@@ -273,6 +273,6 @@ def _is_of(slice_: Slice, day: str | None, hour: int | None) -> bool:
 
 def _refuse(session: Session, cursor: Cursor, problem: str) -> Never:
     raise ProtocolError(
-        f"The answers to {cursor} hold {problem}: they belong to another request.",
+        f"The responses to {cursor} hold {problem}: they belong to another request.",
         remedy=remedy("zone", session.config.service.zone),
     )

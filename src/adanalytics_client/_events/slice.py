@@ -562,7 +562,7 @@ class _Remembered:
         self.has_equal = False
         if not keys.texts:
             return repeats
-        # In C, for 10,000 events a page. In a tuple, because a whole number is its own hash.
+        # In C, for 10,000 events per page. In a tuple, because a whole number is its own hash.
         ids = [*map(hash, zip(keys.ids))]
         new_ids = {*ids}
         # Events with different ids have different texts.

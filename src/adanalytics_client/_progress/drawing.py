@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 class Drawing:
-    """A thread that draws what `describe` returns, five times a second.
+    """A thread that draws what `describe` returns, five times per second.
 
     The display is opened when there is first something to draw. The last state is drawn if it
     `stays`.

@@ -71,7 +71,7 @@ class Dataset:
     """Files of events, in a folder or in object storage, that `sync` keeps up to date.
 
     `adanalytics sync` needs at most 300 MB of memory and `adanalytics verify` 600 MB, however many
-    events an hour has. Data that do not fit in memory are kept on disk.
+    events per hour there are. Data that do not fit in memory are kept on disk.
 
     Nothing is read or written until a method is called. Only one process at a time can sync or
     verify a dataset. All methods block; in asyncio, call them with `await asyncio.to_thread(...)`.

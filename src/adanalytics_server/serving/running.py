@@ -75,7 +75,7 @@ def url_of(listener: socket.socket) -> str:
 class Server(uvicorn.Server):
     """uvicorn's server that calls ``ready`` once it answers and, when idle, stops at once.
 
-    uvicorn itself polls ten times a second for a request to stop and sleeps as long at the end. A
+    uvicorn itself polls ten times per second for a request to stop and sleeps as long at the end. A
     server in a test starts in 17 ms; stopping should not take ten times as long.
     """
 

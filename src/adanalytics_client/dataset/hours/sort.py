@@ -110,7 +110,7 @@ class HourPartition(Partition):
             return
         # A service that ignores the hour would fill the hour with all events of the day.
         if self._only and not is_of_hour(table, self._only, self._names, self._zone):
-            raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
+            raise ProtocolError(f"The response to {self._only} holds events of other hours.")
         self.rows += table.num_rows
         for hour, part in [(self._only, table)] if self._only else self._by_hour(table):
             self.put(hour, part)
