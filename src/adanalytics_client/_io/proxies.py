@@ -47,6 +47,8 @@ class Proxies:
 
     def variable_for(self, url: str) -> str | None:
         """Return the variable with the proxy for an address, without `_PROXY`; None for none."""
+        if not self.addresses:
+            return None
         scheme, host, port = origin_of(url) or ("", "", 0)
         name = scheme if self.addresses.get(scheme) else "all"
         if not self.addresses.get(name) or _is_local(host):
