@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from itertools import compress
 from typing import Any, TypeGuard
 from uuid import UUID
 
@@ -18,8 +17,7 @@ from adanalytics_client._base.hidden import Hidden
 from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import FieldNames
-from adanalytics_client._json.raw import RawRows, read_jsonl
+from adanalytics_client._json.raw import RawRows
 from adanalytics_client._shapes.page import Signals
 from adanalytics_client.errors import StatusError
 
@@ -65,13 +63,6 @@ def only_ids(values: list[Any]) -> list[EventId | None]:
     if {*map(type, values)} <= {str, int} and NO_IDS.isdisjoint(values):
         return values
     return [value if is_id(value) else None for value in values]
-
-
-def count_copies(lines: bytes, names: FieldNames) -> int:
-    """Return how many events of JSON lines have the id and the text of an earlier one."""
-    rows = replace(read_jsonl(lines) or RawRows(), names=names)
-    texts = [*compress(rows.texts, map(is_id, ids_of(rows)))]
-    return len(texts) - len({*texts})
 
 
 def digest_of(event: bytes) -> str:

@@ -135,7 +135,7 @@ class PageReader:
             days = yield Offload(partial(days_of, page.rows, zone))
             page = replace(page, days=days)
         is_one_of_several = cursor.number > 1 or cursor.attempt or page.next_cursor is not None
-        if is_one_of_several or page.signals.total not in {None, len(page)}:
+        if is_one_of_several or (page.signals.total or 0) > len(page):
             # Hashing a page takes milliseconds, in which an event loop would stand still.
             page = yield Offload(page.with_keys)
         return page

@@ -263,17 +263,13 @@ class SliceHistory:
     @property
     def repeatable(self) -> bool:
         """Return whether the slice can be pulled again without yielding an event twice."""
-        is_identified = self._all_have_ids and not self._yielded_ids.has_shared_ids
+        is_identified = self._all_have_ids and not self._yielded_ids.oddity
         return is_identified and not self._resumed and not self._yielded_ids.forgotten
 
     @property
     def missing(self) -> int:
-        """Return how many events fewer arrived than the pages state; below 0 if more arrived.
-
-        A service may count the events that it stores twice once.
-        """
-        missing = 0 if self.total is None else self.total - self.distinct
-        return 0 if missing == -self._yielded_ids.copies else missing
+        """Return how many events fewer arrived than the pages state; below 0 if more arrived."""
+        return 0 if self.total is None else self.total - self.distinct
 
     def doubtful_page(self) -> Cursor | None:
         """Return a page to request again, because events without an id came on two pages.
@@ -303,15 +299,20 @@ class SliceHistory:
 
         The service has removed them, so that as many as it counts are not those that it has.
         """
-        return 0 if self._attempt is self._yielded_ids else self.distinct - self._again
+        if self._attempt is self._yielded_ids:
+            return 0
+        # A copy is none of the events of earlier attempts.
+        return self.distinct - (self._again - self._attempt.copies)
 
     @property
     def is_unsteady(self) -> bool:
         """Return whether the number fell and rose, and no other attempt brought the same events.
 
-        Then an event may have gone, so that another one was skipped, and a new one was counted.
+        Then an event may have gone, so that another one was skipped, and a new one was counted. Or
+        pages moved, and a copy stands for an event that was missed, if the service counts it once.
         """
-        return self.fall < 0 and self.distinct != self._before_attempt
+        is_masked = self._yielded_ids.copies > 0 and self.overlap > 0
+        return (self.fall < 0 or is_masked) and self.distinct != self._before_attempt
 
     def begin_attempt(self) -> None:
         """Forget the order of the pages, but not the events, to pull the slice again."""

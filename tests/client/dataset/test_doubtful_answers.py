@@ -107,21 +107,53 @@ def test_events_that_arrive_twice_start_their_query_again(
     assert asked(server) == {"dates": 1, "summary": 1 + 3, "events": (1 + 1) + (3 + 1) + 1}
 
 
-@pytest.mark.parametrize("way", ["pages", "export"])
+def of_hours(*numbers: int) -> dict[tuple[str, int], list[str]]:
+    """Five events in each hour, the last of them stored twice."""
+    text = '{"event_id":"e%d-%d","event_date":"%s","event_hour":%d}'
+    return {
+        (DAY, hour): [text % (hour, min(number, 3), DAY, hour) for number in range(5)]
+        for hour in numbers
+    }
+
+
+@pytest.mark.parametrize("way", ["auto", "pages"])
 def test_what_the_service_stores_twice_is_in_the_dataset_twice(
     service: ServiceOfRows, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, way: Via
 ) -> None:
-    """A page and an export are one moment, so nothing moved; the count is that of the rows."""
+    """A page is one moment, so nothing moved; the count is that of the rows."""
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 5)
-    texts = [f'{{"event_id":"e{n}","event_date":"{DAY}","event_hour":3,"n":{n}}}' for n in range(8)]
-    service.rows[DAY, 3] = [*texts[:2], texts[1], *texts[2:], texts[-1]]
-    service.export = as_csv
+    service.rows, service.export = of_hours(3, 4), as_csv
     with service.client() as client:
         report = dataset.sync(client, DAY, via=way)
         assert (report.failed, report.events) == ([], 10)
         assert dataset.verify(client, until=DAY).is_whole
         assert dataset.sync(client, DAY, via=way).wanted == 0
         assert dataset.verify(client, until=DAY, deep=True).is_whole
+
+
+def test_an_export_with_an_event_twice_is_not_taken(
+    service: ServiceOfRows, dataset: Dataset
+) -> None:
+    """Its number of rows is right, too, if it lost an event for the one that came twice."""
+    service.rows, service.export = of_hours(3), as_csv
+    with service.client() as client:
+        (failure,) = dataset.sync(client, DAY, via="export").failed
+        assert "holds 1 event twice" in failure.message
+        assert failure.remedy == "Pull pages."
+
+
+def test_some_hours_are_pulled_although_others_have_copies(
+    service: ServiceOfRows, tmp_path: Path
+) -> None:
+    service.rows = of_hours(3, 5, 7)
+    service.rows[DAY, 5] = service.rows[DAY, 5][:-1]
+    dataset = Dataset(tmp_path, partition="hour")
+    with service.client() as client:
+        dataset.sync(client, DAY, via="pages")
+        for hour in ("03", "05"):
+            next(tmp_path.glob(f"data/date={DAY}/hour={hour}/*")).unlink()
+        assert dataset.sync(client, DAY, via="pages").failed == []
+        assert dataset.verify(client, until=DAY).is_whole
 
 
 def test_copies_on_two_pages_are_pulled_on_one(

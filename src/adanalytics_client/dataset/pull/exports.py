@@ -189,8 +189,8 @@ def join_parts(
     """Return the hours of an export from all its parts.
 
     Raises:
-        ProtocolError: when there are not `total` events, or when events are repeated and no total
-            tells whether the service stores them twice.
+        ProtocolError: when there are not `total` events, or events are repeated: the service may
+            store them twice, or have lost others while it wrote the file.
     """
     rows = sum(count for _, count in parts)
     if total not in (None, rows):
@@ -200,9 +200,9 @@ def join_parts(
     # Each part has all hours of the query, so the pieces of an hour stand at one place.
     pieces = zip(*(hours for hours, _ in parts), strict=True)
     hours = [join_pieces(group, store, folder, identity) for group in pieces]
-    repeated = sum(hour.record.repeated for hour in hours)
-    if repeated and total is None:
+    if repeated := sum(hour.record.repeated for hour in hours):
         raise errors.ProtocolError(
-            f"The export of {query} holds {counted(repeated, 'event')} twice."
+            f"The export of {query} holds {counted(repeated, 'event')} twice.",
+            remedy="Pull pages.",
         )
     return hours

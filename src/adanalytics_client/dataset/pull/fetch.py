@@ -11,17 +11,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from adanalytics_client import errors
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._events.page import count_copies
 from adanalytics_client._json.types import Types
 from adanalytics_client._view import View
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
+from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import ExpectedCounts, PullQuery, events_of, requests_of
 from adanalytics_client.dataset.records.layout import Hour
@@ -264,14 +265,27 @@ class Fetcher:
         finished, rows = write_hours(query, tables, events(), self.folder, identity, asked_at)
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
-        repeated = sum(hour.record.repeated for hour in finished)
         # What one page has twice is twice in the service's data; pages that moved repeat events of
         # another one, which a run that goes on behind them does not know.
-        if repeated and repeated != sum(
-            count_copies(page.jsonl, identity.names) for page in spool.pages()
-        ):
-            raise _Drift(f"{counted(repeated, 'event')} arrived twice")
+        if any(hour.record.repeated for hour in finished) and (moved := self._count_moved(spool)):
+            raise _Drift(f"{counted(moved, 'event')} arrived twice")
         return finished
+
+    def _count_moved(self, spool: Spool) -> int:
+        """Return how many events came on another page once more."""
+        names, copies = self.identity.names, 0
+        tables = EventTables(names, self.types)
+
+        def read() -> Iterator[Table]:
+            return (tables.from_jsonl(page.jsonl) for page in spool.pages())
+
+        with closing(Ids(names)) as ids:
+            for table in read():
+                ids.add(table)
+                with closing(Ids(names)) as ids_of_page:
+                    ids_of_page.add(table)
+                    copies += ids_of_page.repeated(partial(iter, [table]), ids_of_page.shared())
+            return ids.repeated(read, ids.shared()) - copies
 
 
 def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
