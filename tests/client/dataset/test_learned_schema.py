@@ -632,27 +632,6 @@ def test_a_deep_look_leaves_out_what_the_export_lacks(
     assert "os, which the export does not have" in map(str, report.uncompared)
 
 
-@pytest.mark.parametrize(
-    ("cells", "total"),
-    [
-        (("0,0070848359", "-1,5"), Decimal("-1.4929151641")),
-        (("12", ""), Decimal(12)),
-        (("0.25", "1"), Decimal("1.25")),
-    ],
-)
-def test_a_comma_is_a_decimal_mark_between_semicolons(
-    service: ServiceOfRows, dataset: Dataset, cells: tuple[str, str], total: Decimal
-) -> None:
-    service.rows[FIRST, 1] = [f'{{"event_id":{at}}}' for at in range(2)]
-    lines = ["event_id;event_time;revenue;note"]
-    lines += [f"{at};{FIRST}T01:00:00Z;{cell};1,5" for at, cell in enumerate(cells)]
-    service.export = lambda _: "\r\n".join([*lines, ""]).encode()
-    with service.client() as client:
-        assert dataset.sync(client, FIRST, via="export").left == 0
-    table = dataset.query("SELECT sum(revenue) AS total, min(note) AS note FROM events")
-    assert table.to_pylist() == [{"total": total, "note": "1,5"}]
-
-
 def test_the_null_of_databases_is_null(service: ServiceOfRows, dataset: Dataset) -> None:
     service.rows[FIRST, 1] = [f'{{"event_id":{at}}}' for at in range(2)]
     lines = ["event_id,event_time,campaign_id,os"]

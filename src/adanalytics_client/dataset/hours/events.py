@@ -38,7 +38,6 @@ CSV_BLOCK = 1024 * 1024
 
 # Rows of a parquet file.
 _ROWS_READ = 16_384
-_DECIMAL_COMMA = r"^(?:[+-]?[0-9]+(?:,[0-9]+)?)?$"
 
 
 class EventTables:
@@ -131,17 +130,6 @@ class EventTables:
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(error) from None
 
-    def _with_points(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Write amounts with a point: semicolons part cells where a comma is the decimal mark."""
-        for index, name in enumerate(batch.schema.names):
-            column = batch.column(index)
-            if self.names.kind(name) is not Kind.AMOUNT:
-                continue
-            if pc.all(pc.match_substring_regex(column, _DECIMAL_COMMA)).as_py():
-                points = pc.replace_substring(column, ",", ".")
-                batch = batch.set_column(index, batch.schema.field(index), points)
-        return batch
-
     def _typed(self, batch: pa.RecordBatch, *, cells: bool = False) -> Table:
         """Return a batch with learned types."""
         columns = {
@@ -180,8 +168,7 @@ class EventTables:
                 ),
             )
             for batch in reader:
-                cells = self._with_points(batch) if separator == ";" else batch
-                yield self._typed(cells, cells=True)
+                yield self._typed(batch, cells=True)
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
                 return
