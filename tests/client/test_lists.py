@@ -265,7 +265,7 @@ def test_a_summary_that_states_its_days_states_those_of_the_request(
         ("day", [{"dt": "20260115"}, {"dt": "20260116"}, {"dt": "TOTAL"}], 2),
         ("campaign", [{"campaign_id": None, "campaign_name": "Total"}, {"campaign_id": 7}], 1),
         ("campaign", [{"campaign": "A"}, {"campaign": "B"}, {"campaign": "Grand total"}], 2),
-        ("campaign", [{"campaign_id": 7}, {"campaign_id": 8}, {"campaign_id": None}], 2),
+        ("campaign", [{"campaign_id": 7}, {"campaign_id": 8}, {"campaign_id": None}], 3),
         (
             "campaign",
             [{"campaign_id": 7}, {"campaign_id": None}, {"campaign_id": None, "name": "Total"}],
@@ -321,8 +321,9 @@ def test_a_row_with_the_sums_of_all_others_is_no_group(
         ([20260115, "20260116"], ["2026-01-15", "2026-01-16"]),
         (["1/15/2026", "1/2/2026"], ["2026-01-15", "2026-01-02"]),
         (["2026/01/15", "2026-01-16T00:00:00Z"], ["2026-01-15", "2026-01-16"]),
-        # A moment in another zone, and a day that two calendars read in two ways.
-        (["2026-01-15T23:00:00Z", "01/02/2026"], ["2026-01-15T23:00:00Z", "2026-01-02"]),
+        # If one is not clear, none is changed: a moment in another zone, and a week.
+        (["2026-01-15T23:00:00Z", "01/02/2026"], ["2026-01-15T23:00:00Z", "01/02/2026"]),
+        (["15.01.2026", "2026-W03"], ["15.01.2026", "2026-W03"]),
     ],
 )
 def test_a_day_in_another_spelling_is_a_day(
@@ -334,6 +335,18 @@ def test_a_day_in_another_spelling_is_a_day(
     serve(stand_in, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
     (row,) = variant.call("summary", "2026", group_by="day").rows
     assert row.date == "01/02/2026"
+
+
+@pytest.mark.parametrize(
+    ("zone", "cell"),
+    [("America/New_York", "0001-01-01T00:00:00Z"), ("Asia/Tokyo", "9999-12-31T23:59:59Z")],
+)
+def test_a_day_at_the_end_of_the_calendar_is_of_another_range(
+    open_variant: OpenVariant, stand_in: StandIn, zone: str, cell: str
+) -> None:
+    serve(stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1}]}))
+    with pytest.raises(ProtocolError, match="but the request was for its days"):
+        open_variant(service=ServiceProfile(zone=zone)).call("summary", FIRST, LAST, group_by="day")
 
 
 @pytest.mark.parametrize("as_text", [False, True])

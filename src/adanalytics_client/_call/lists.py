@@ -298,8 +298,8 @@ def _compare_with_totals(result: "Summary") -> None:
 def _find_totals(rows: list[_Row], grouping: str, names: FieldNames) -> list[_Row]:
     """Return the row that is no group, but has the counts of all others together, as a list.
 
-    Without the word for it, the row of two may be that of the events without a group, unless the
-    groups are days, which all events have.
+    Without the word for it, it may be the row of the events without a group, unless the groups are
+    days, which all events have.
     """
     labels = [_labels_of(row, grouping) for row in rows]
     common = {label for label, number in Counter(chain(*labels)).items() if number > 1}
@@ -310,7 +310,7 @@ def _find_totals(rows: list[_Row], grouping: str, names: FieldNames) -> list[_Ro
     for row in candidates:
         parts = [part for part in rows if part is not row]
         is_alone = grouping == "day" and len(candidates) == 1
-        is_certain = len(parts) > 1 or is_alone or any(map(_is_total, row.values()))
+        is_certain = is_alone or any(map(_is_total, row.values()))
         if (
             parts
             and is_certain
@@ -390,8 +390,11 @@ def _make_summary(
     for row in totals_rows if totals is None else ():
         cells = _as_documented(row, names)
         totals = {name: cell for name, cell in cells.items() if name not in GROUP_COLUMNS}
+    documented = [_as_documented(row, names) for row in rows]
+    dated = [_with_day(row, *span, zone) for row in documented]
     main_fields = {
-        "rows": [_with_day(_as_documented(row, names), *span, zone) for row in rows],
+        # A row whose day is not clear would seem to be of no day beside the others.
+        "rows": documented if None in dated else dated,
         "totals": _as_documented(totals, names) if isinstance(totals, dict) else totals,
     }
     return Summary.model_validate({**extras, **main_fields})
@@ -417,8 +420,8 @@ def _as_documented(row: dict[str, Json], names: FieldNames) -> dict[str, Json]:
     return {sent.get(name, name): cell for name, cell in row.items()}
 
 
-def _with_day(row: _Row, first: date, last: date, zone: tzinfo) -> _Row:
-    """Write the day of a row as documented, if it can only be one day.
+def _with_day(row: _Row, first: date, last: date, zone: tzinfo) -> _Row | None:
+    """Return a row with its day written as documented; None if it may be several days, or none.
 
     It may be a time at midnight, as JavaScript writes a date, or in another order or notation that
     fits one day of the range.
@@ -430,20 +433,29 @@ def _with_day(row: _Row, first: date, last: date, zone: tzinfo) -> _Row:
     if (cell := row.get("date")) is None:
         return row
     if moment := _moment(cell):
-        local = [moment.astimezone(place) for place in (zone, UTC)]
-        days = {time.date() for time in local if time.time() == datetime.min.time()}
+        times = _local(moment, zone, UTC)
+        days = {time.date() for time in times if time.time() == datetime.min.time()}
     else:
         days = {day for day in _days_in({"date": cell}, "day", zone) if first <= day <= last}
-    return {**row, "date": str(min(days))} if len(days) == 1 else row
+    return {**row, "date": str(min(days))} if len(days) == 1 else None
 
 
 def _moment(cell: Json) -> datetime | None:
     """Return the time that a cell is; one without a zone counts as UTC."""
     text = str(cell)
     with suppress(ValueError):
-        moment = from_epoch(text) or datetime.fromisoformat(text)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment = from_epoch(text)
+        if moment is None and _ISO_DAY.match(text):
+            moment = datetime.fromisoformat(text)
+        return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
     return None
+
+
+def _local(moment: datetime, *zones: tzinfo) -> Iterator[datetime]:
+    """Yield a moment in other zones, as far as the calendar reaches."""
+    for zone in zones:
+        with suppress(OverflowError):
+            yield moment.astimezone(zone)
 
 
 def _taken_totals(extras: dict[str, Json]) -> Json:
@@ -544,7 +556,7 @@ def _days_in(row: Mapping[str, Json], grouping: str | None, zone: tzinfo = UTC) 
             continue
         text = str(cell)
         if moment := _moment(cell):
-            yield from {moment.date(), moment.astimezone(zone).date()}
+            yield from {moment.date(), *(time.date() for time in _local(moment, zone))}
         elif parts := _DAY.fullmatch(text):
             year, _, month, day, first, second, last = parts.groups()
             for numbers in (
