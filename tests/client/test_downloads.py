@@ -179,7 +179,7 @@ def test_an_error_in_place_of_a_file_is_asked_for_again_once(
     [
         (FILE, "out.parquet", "is csv, not parquet"),
         (FILE, "out.jsonl", "is csv, not jsonl"),
-        (b'{"event_id":"1"}\n', "out.csv", "is jsonl, not csv"),
+        (b'{"event_date":"2026-01-15"}\n', "out.csv", "is jsonl, not csv"),
         (parquet(), "out.csv", "is parquet, not csv"),
     ],
 )
@@ -191,6 +191,12 @@ def test_a_file_of_another_format_is_named_and_fetched_once(
     error = export.fails(errors.DownloadError, f"The file {problem}.", to=export.folder / name)
     assert error.remedy == f"Order {problem.split()[1][:-1]}, or pull pages."
     assert [asked.path for asked in export.asked[1:]] == ["/f.csv"]
+
+
+def test_a_message_in_place_of_a_file_is_no_format(export: OneExport) -> None:
+    export.offer(Say(b'{"message":"try later"}\n'))
+    error = export.fails(errors.DownloadError, r"\w", to=export.folder / "out.csv")
+    assert "Order jsonl" not in error.remedy
 
 
 def test_an_encoding_that_cannot_be_undone_says_what_to_do(export: OneExport) -> None:

@@ -145,7 +145,9 @@ def _form_of(file: BinaryIO, order: FileOrder) -> str:
     for form, reader in (("parquet", _read_parquet), ("csv", _read_csv), ("jsonl", _read_lines)):
         with suppress(DownloadError, DamagedBody):
             content = reader(file, replace(order, format=form))
-            if content.rows and not content.doubt:
+            # One object without a day may be a message of the service.
+            is_message = content.rows == 1 and not content.days
+            if content.rows and not content.doubt and not is_message:
                 return form
     return ""
 

@@ -1,6 +1,7 @@
 """Answers and clocks that a sync does not believe at once."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_events_that_arrive_twice_start_their_query_again(
     assert asked(server) == {"dates": 1, "summary": 1 + 3, "events": (1 + 1) + (3 + 1) + 1}
 
 
-def of_hours(*numbers: int) -> dict[tuple[str, int], list[str]]:
+def of_hours(*numbers: int) -> dict[tuple[str, int], Sequence[str]]:
     """Five events in each hour, the last of them stored twice."""
     text = '{"event_id":"e%d-%d","event_date":"%s","event_hour":%d}'
     return {
