@@ -1,5 +1,6 @@
 """Answers and clocks that a sync does not believe at once."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.dataset.records.manifest import seal
 from adanalytics_server.local import LocalServer
 
 DAY = "2026-01-15"
@@ -130,6 +132,21 @@ def test_what_the_service_stores_twice_is_in_the_dataset_twice(
         assert dataset.verify(client, until=DAY).is_whole
         assert dataset.sync(client, DAY, via=way).wanted == 0
         assert dataset.verify(client, until=DAY, deep=True).is_whole
+
+
+def test_verify_notices_events_that_are_twice_only_in_the_file(
+    service: ServiceOfRows, dataset: Dataset
+) -> None:
+    service.rows = of_hours(3)
+    with service.client() as client:
+        dataset.sync(client, DAY, via="pages")
+        (path,) = Path(dataset.place).glob("_adanalytics/manifest/*.json")
+        day = json.loads(path.read_text())
+        del day["sha256"]
+        day["hours"]["3"]["repeated"] = 0
+        path.write_bytes(seal(day))
+        (problem,) = dataset.verify(client, until=DAY).problems
+        assert problem.what == "1 of its events appear twice, not 0"
 
 
 def test_an_export_with_an_event_twice_is_not_taken(
