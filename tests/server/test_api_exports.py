@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from adanalytics_server import admin
 from adanalytics_server.clock import Clock
 from adanalytics_server.dialect import RowChange
 from adanalytics_server.exports.files import ExportedFile, write_export
@@ -191,8 +192,10 @@ def test_a_second_server_on_the_folder_does_not_start(tmp_path: Path) -> None:
 
 
 def test_another_partner_cannot_see_the_job(http: httpx.Client, server: LocalServer) -> None:
+    admin.add_partner(server.settings.data, "globex", name="Globex", currency="USD")
     job = http.post(f"{API}/bulk-export", json=ORDER).json()
     foreign = job["status_url"].replace("/acme/", "/globex/")
+    assert http.get(foreign.rpartition("/bulk-export")[0] + "/dates").status_code == 200
     assert http.get(foreign).status_code == 404
     assert http.get(f"{API}/bulk-export/unknown").json() == {"error": "Not Found"}
 

@@ -117,7 +117,7 @@ class ExportTable:
         await self._state.write(statement, *changes.values(), job.id)
 
     async def _jobs(self, condition: str, *values: object) -> list[ExportJob]:
-        rows = await self._state.rows(f"SELECT * FROM exports WHERE {condition}", *values)  # noqa: S608  # our own text
+        rows = await self._state.rows(f"SELECT * FROM exports WHERE {condition}", *values)  # noqa: S608  # written in this class; values are bound
         return [self._job(row) for row in rows]
 
     def _job(self, row: sqlite3.Row) -> ExportJob:

@@ -23,7 +23,7 @@ ignore_page = ignoring(page=1)
 ignore_hour = ignoring(hour=None)
 
 
-def ignore_end_date(query: Any) -> Mapping[str, object]:  # noqa: ANN401  # an EventsQuery
+def ignore_end_date(query: Any) -> Mapping[str, object]:  # noqa: ANN401  # as every QueryChange: endpoints have models of their own
     return {"end_date": query.start_date}
 
 

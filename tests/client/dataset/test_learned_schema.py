@@ -619,6 +619,11 @@ def test_the_fields_that_an_export_lacks_are_said(
         assert f"The export of {SECOND} has no os, as earlier events have." in caplog.messages
         client.start_export(SECOND, SECOND, format="csv").download(tmp_path / "events.csv")
         assert "The export has no os, as events on pages have." in caplog.messages
+        # A file may spell the names in another way.
+        caplog.clear()
+        service.export = lambda _: f"eventId,EventTime,Clicks\n1,{SECOND}T01:00:00Z,1\n".encode()
+        client.start_export(SECOND, SECOND, format="csv").download(tmp_path / "again.csv")
+        assert "The export has no os, as events on pages have." in caplog.messages
 
 
 def test_a_deep_look_leaves_out_what_the_export_lacks(
