@@ -15,7 +15,6 @@ from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.plan import Split, slices_of
 from adanalytics_client._events.query import EventRequest, PullRun, plan_pull
 from adanalytics_client._events.resume import token_of
-from adanalytics_client._events.slice import ReadyPage
 from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import SavedExport
@@ -177,12 +176,12 @@ class Pull(Program):
             pages += isinstance(result, FetchedPage)
             return result
 
-        def take(ready: ReadyPage) -> Operation[None]:
+        def take(page: FetchedPage) -> Operation[None]:
             nonlocal pages
             pages -= 1
             # Written down together, as a file and a token that are renamed together are.
-            kept.texts += map(bytes, ready.page.rows.texts)
-            kept.token = token_of(ready.position, pull.plan, pull.partner)
+            kept.texts += map(bytes, page.rows.texts)
+            kept.token = token_of(page.position, pull.plan, pull.partner)
             if pick.happens(10):
                 yield Sleep(self.world.monotonic() + 1.0)
 

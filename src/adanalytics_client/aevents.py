@@ -6,9 +6,8 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from ._events.page import Page, TextPage
+from ._events.page import FetchedPage, Page, TextPage
 from ._events.query import PullRun, QueryBase, convert_events, each_row
-from ._events.slice import ReadyPage
 from ._events.typed import M
 from ._io.async_driver import AsyncDriver, in_thread
 from ._json.exact import Json
@@ -70,7 +69,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         events = await self._connection.driver.run(self._counting())
         if events is not None:
             return events
-        async with aclosing(self._each(lambda ready: len(ready.page))) as counts:
+        async with aclosing(self._each(len)) as counts:
             return sum([count async for count in counts])
 
     async def to_arrow(
@@ -161,13 +160,13 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         return self._each(partial(convert_events, convert), run)
 
     async def _each(
-        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
+        self, convert: Callable[[FetchedPage], T], whole: PullRun | None = None
     ) -> AsyncGenerator[T, None]:
         """Convert each page in a thread."""
         run = whole or PullRun(self._pull, self._connection.session)
         async with aclosing(self._connection.driver.stream(run.fanout, run.fetch)) as pages:
-            async for ready in pages:
-                yield await in_thread(partial(self._scrubbed, partial(convert, ready)))
+            async for page in pages:
+                yield await in_thread(partial(self._scrubbed, partial(convert, page)))
                 if whole is None:
                     run.commit()
 

@@ -6,9 +6,8 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
-from ._events.page import Page, TextPage
+from ._events.page import FetchedPage, Page, TextPage
 from ._events.query import PullRun, QueryBase, convert_events, each_row
-from ._events.slice import ReadyPage
 from ._events.typed import M
 from ._io.sync_driver import SyncDriver
 from ._json.exact import Json
@@ -117,7 +116,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             300
         """
         events = self._connection.driver.run(self._counting())
-        return sum(self._each(lambda ready: len(ready.page))) if events is None else events
+        return sum(self._each(len)) if events is None else events
 
     def to_arrow(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
@@ -284,7 +283,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         return self._each(partial(convert_events, convert), run)
 
     def _each(
-        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
+        self, convert: Callable[[FetchedPage], T], whole: PullRun | None = None
     ) -> Generator[T, None, None]:
         """Convert each page.
 
@@ -292,8 +291,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """
         run = whole or PullRun(self._pull, self._connection.session)
         with closing(self._connection.driver.stream(run.fanout, run.fetch)) as pages:
-            for ready in pages:
-                yield self._scrubbed(partial(convert, ready))
+            for page in pages:
+                yield self._scrubbed(partial(convert, page))
                 if whole is None:
                     run.commit()
 

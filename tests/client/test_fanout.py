@@ -24,7 +24,7 @@ def page_of(sizes: list[int], cursor: Cursor) -> FetchedPage:
     ids = [f"{hour}-{at}-{each}" for each in range(sizes[at] if at < len(sizes) else 0)]
     rows = raw_rows(json.dumps({"event_id": each}).encode() for each in ids)
     says = Signals(total=sum(sizes))
-    return FetchedPage(rows, says, following(cursor, len(rows), says, 100)).with_keys()
+    return FetchedPage(cursor, rows, says, following(cursor, len(rows), says, 100)).with_keys()
 
 
 def fanout_of(

@@ -143,7 +143,7 @@ def pages_of_hours(
         left = sizes[hour] - (cursor.number - 1) * 10_000
         rows = raw_rows([f'{{"event_id": "{hour}-{cursor.number}"}}'.encode()])
         ahead = replace(cursor, number=cursor.number + 1) if left > 10_000 else None
-        fanout.receive(cursor, FetchedPage(rows, Signals(), ahead).with_keys())
+        fanout.receive(cursor, FetchedPage(cursor, rows, Signals(), ahead).with_keys())
         yield now, PageReceived(f"hour {hour}", cursor.number, min(10_000, left))
 
 

@@ -11,8 +11,6 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from adanalytics_client._base.dates import Day, from_epoch, to_day, to_range
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.remedies import remedy
@@ -68,13 +66,6 @@ _TOTAL_NAMES = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "o
 _Row = dict[str, Json]
 
 
-class _ListPage(Struct, frozen=True):
-    """A page of a list: the response, and the records in it with the objects around them."""
-
-    answer: Answer[Json]
-    finding: Found
-
-
 def _read_pages(
     session: Session,
     resource: Resource,
@@ -84,8 +75,8 @@ def _read_pages(
     params: Iterable[tuple[str, str]] = (),
     may_be_cut: Callable[[Found], bool] = lambda _: False,
     beside: Sequence[object] = (),
-) -> Operation[list[_ListPage]]:
-    """Read the pages of a list, which end by the rules of a slice of events.
+) -> Operation[list[tuple[Answer[Json], Found]]]:
+    """Return the responses and records of a list, which ends by the rules of a slice of events.
 
     Args:
         find: finds the records of a response.
@@ -99,7 +90,7 @@ def _read_pages(
     Raises:
         ProtocolError: when pages repeat or contradict each other, or records are missing.
     """
-    pages: list[_ListPage] = []
+    pages: list[tuple[Answer[Json], Found]] = []
     total, records, is_probed, fills_page = None, 0, False, False
     for number in range(1, (session.config.quota.limit or MOST_PAGES) + 1):
         query = parameters if number == 1 else {**parameters, "page": str(number)}
@@ -122,7 +113,7 @@ def _read_pages(
         )
         page_signals = signals(finding, headers)
         sign = page_signals.sign_after(number)
-        if pages and len(finding) and finding.rows == pages[-1].finding.rows:
+        if pages and len(finding) and finding.rows == pages[-1][1].rows:
             if is_probed:
                 if fills_page and total is None:
                     text = "%s has %s records, as many as its page holds: others may be missing."
@@ -134,7 +125,7 @@ def _read_pages(
         records += len(finding)
         total = total if page_signals.total is None else max(total or 0, page_signals.total)
         if number == 1 or len(finding):
-            pages.append(_ListPage(answer, finding))
+            pages.append((answer, finding))
         elif sign and total is None:
             raise _unreadable(session, answer, f"page {number} states no records and {sign}")
         if total is not None and (
@@ -150,11 +141,11 @@ def _read_pages(
             is_end = total is None or (total == len(finding) and is_full)
             fills_page = 1 < len(finding) == page_signals.per_page
             is_probed = not sign and is_end and (fills_page or may_be_cut(finding))
-        is_long = is_probed and len(finding) >= len(pages[0].finding)
+        is_long = is_probed and len(finding) >= len(pages[0][1])
         if not len(finding) or not (sign or is_long or (total is not None and records < total)):
             break
     else:
-        raise _unreadable(session, pages[-1].answer, f"it has more than {number:,} pages")
+        raise _unreadable(session, pages[-1][0], f"it has more than {number:,} pages")
     return pages
 
 
@@ -176,7 +167,7 @@ def dates(session: Session) -> Operation[list[date]]:
         may_be_cut=lambda finding: len(finding) > 0 and len(finding) % ROUND == 0,
     )
     # Pages that overlap repeat days.
-    return [*dict.fromkeys(day for page in pages for day in page.finding.records)]
+    return [*dict.fromkeys(day for _, finding in pages for day in finding.records)]
 
 
 def _find_dates(answer: Answer[Json]) -> Found:
@@ -244,8 +235,8 @@ def summary(
     pages = yield from _read_pages(
         session, "summary", parameters, find, params=pairs, may_be_cut=may_be_cut, beside=totals
     )
-    answer, finding = pages[0].answer, pages[0].finding
-    rows = [row for page in pages for row in page.finding.records if row not in totals]
+    answer, first_page = pages[0]
+    rows = [row for _, page in pages for row in page.records if row not in totals]
     is_doubtful = bool(rows) and (len(rows) == 1 or group_by == "day")
     if (
         group_by is not None
@@ -254,12 +245,12 @@ def summary(
     ):
         del parameters["group_by"]
         single_page = yield from _read_pages(session, "summary", parameters, find, params=pairs)
-        if single_page[0].finding.records == rows:
+        if single_page[0][1].records == rows:
             error = _other_groups("the rows without groups", group_by)
             raise session.credentials.complete(error, answer.url, answer.reply)
     result = answer.checked(
         session.credentials,
-        partial(_make_summary, names, finding, rows, totals, (first, last), zone),
+        partial(_make_summary, names, first_page, rows, totals, (first, last), zone),
     )
     if group_by is not None:
         if group := _group_twice(rows, group_by):

@@ -133,18 +133,22 @@ class Planner(Struct, frozen=True):
             days = [DateRange(day, day, "whole") for day in self._days()]
             return self._divided(days, {}, self.plan.per_page)
         if is_whole and not cursor.attempt:
-            decision = yield from self._decide(session, cursor, page)
+            decision = yield from self._decide(session, page)
             if isinstance(decision, Position):
                 return decision
-            page = replace(decision, plan=self._rest_of(cursor, decision))
-        self.reader.report(session, cursor, page)
+            page = replace(decision, plan=self._rest_of(decision))
+        self.reader.report(session, page)
         return page
 
-    def _decide(
-        self, session: Session, cursor: Cursor, page: FetchedPage
-    ) -> Operation[FetchedPage | Position]:
+    def _decide(self, session: Session, page: FetchedPage) -> Operation[FetchedPage | Position]:
         """Choose between more pages of the whole range and smaller slices."""
-        next_cursor, size, plan, hour = page.next_cursor, len(page), self.plan, self.plan.hour
+        cursor, next_cursor, size, plan, hour = (
+            page.cursor,
+            page.next_cursor,
+            len(page),
+            self.plan,
+            self.plan.hour,
+        )
         if page.signals.contradiction_on(cursor.number):
             return page
         if next_cursor is None or (hour is not None and cursor.slice.start == cursor.slice.end):
@@ -181,9 +185,9 @@ class Planner(Struct, frozen=True):
             rest = self._bounded(len(slices), requests, sum(counts.values()), size)
         return Position(slices, tuple(ranges), plan=rest)
 
-    def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
+    def _rest_of(self, page: FetchedPage) -> PullPlanned | None:
         """Count the pages after the first, if any follow and their number is known."""
-        pages = page_count(cursor, page.next_cursor, page.signals)
+        pages = page_count(page.cursor, page.next_cursor, page.signals)
         if pages is None or pages == 1:
             return None
         size = len(page)

@@ -22,7 +22,7 @@ from .check import Comparison, PullCheck, Span
 from .page import FetchedPage
 from .paging import Cursor
 from .resume import Position
-from .slice import ReadyPage, SliceEnd, SliceRules, read_slice
+from .slice import SliceEnd, SliceRules, read_slice
 
 _PAGES_A_REQUEST = 2
 
@@ -48,10 +48,10 @@ class _OpenSlice:
 
     cursor: Cursor | None
     resume: Cursor | None
-    pages: Generator[ReadyPage | Cursor | None, FetchedPage, SliceEnd]
+    pages: Generator[FetchedPage | Cursor | None, FetchedPage, SliceEnd]
     place: int | None = None
     in_flight: bool = False
-    ready: deque[ReadyPage] = field(default_factory=deque)
+    ready: deque[FetchedPage] = field(default_factory=deque)
     error: BaseException | None = None
 
     @property
@@ -165,7 +165,7 @@ class PageFanout:
             # Before the next request is chosen, in case the observer ends the pull.
             self._announce(outcome.plan)
 
-    def ready(self) -> ReadyPage | None:
+    def ready(self) -> FetchedPage | None:
         """Return the next page, or None when it has not arrived; raise an error in its place."""
         if not self._open:
             return None
@@ -178,13 +178,13 @@ class PageFanout:
 
     def _receive(self, slice_: _OpenSlice, page: FetchedPage) -> None:
         try:
-            ready = cast("ReadyPage | Cursor", slice_.pages.send(page))
+            ready = cast("FetchedPage | Cursor", slice_.pages.send(page))
             if isinstance(ready, Cursor):
                 slice_.cursor = ready
                 return
             slice_.cursor = ready.next_cursor
             slice_.ready.append(ready)
-            self._arrivals += len(ready.page)
+            self._arrivals += len(ready)
             if ready.last and not self._full:
                 self._end(slice_)
         except AdAnalyticsError as error:
@@ -197,24 +197,25 @@ class PageFanout:
         except StopIteration as stop:
             self._check.add(slice_.place, stop.value)
 
-    def _hand_out(self, slice_: _OpenSlice, ready: ReadyPage) -> ReadyPage:
+    def _hand_out(self, slice_: _OpenSlice, page: FetchedPage) -> FetchedPage:
         self._most_held = min(2 * self._most_held, self._concurrency * _PAGES_A_REQUEST)
-        if ready.drift:
-            self._report(ready.drift)
+        if page.drift:
+            self._report(page.drift)
         remaining = None if self._max_events is None else self._max_events - self._yields
-        page = self._leave_out(ready.page, remaining)
-        self._arrivals -= len(ready.page) - len(page)
+        size = len(page)
+        page = self._leave_out(page, remaining)
+        self._arrivals -= size - len(page)
         if remaining is not None and remaining < len(page):
             # A later run yields the page again from its start, so that it loses no event.
-            slice_.resume = ready.cursor
+            slice_.resume = page.cursor
             page = page.without([index >= remaining for index in range(len(page))])
-            return replace(ready, page=page, position=self._left())
-        slice_.resume = ready.resume
+            return replace(page, position=self._left())
+        slice_.resume = page.resume
         if slice_.done:
             self._open.popleft()
         self._yields += len(page)
-        self._arrived += len(ready.page)
-        return replace(ready, page=page, position=self._left())
+        self._arrived += size
+        return replace(page, position=self._left())
 
     def _append(self, cursor: Cursor, place: int | None) -> None:
         pages = read_slice(cursor, self._rules)

@@ -19,10 +19,11 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._shapes.page import Signals
-from adanalytics_client.errors import StatusError
+from adanalytics_client.errors import ProtocolError, StatusError
 
 from .paging import Cursor
 from .plan import Slice
+from .resume import Position
 from .times import time_of
 
 EventId = str | int
@@ -111,20 +112,25 @@ class PageKeys(Hidden, frozen=True):
 
 
 class FetchedPage(Hidden, frozen=True):
-    """A received page.
+    """A page as it arrived, then with what there is to yield of it.
 
     Attributes:
-        rows: its events.
+        cursor: the requested page.
+        rows: its events; once its slice has compared it, without those that arrived before.
         signals: the page metadata of the response.
-        next_cursor: the cursor of the page that follows it in its slice; None for the last page.
+        next_cursor: the next page of its slice to request; None after the last.
         keys: the keys of its events, if the page must be compared with others of its slice.
         days: the days of its events, in a slice of several days; None if they are not known.
         doubt: why it may hide events although it has none, in words; empty for no doubt.
         partial: the statement of the response that it is not whole, if that was accepted.
         refusal: the error that the service sent instead of a page behind the last good one.
         plan: what the first page of an auto pull shows of the others.
+        drift: repeats, or a difference from the stated number.
+        resume: the cursor of a later run of the slice; None when nothing of the slice is left.
+        position: where the pull continues after it, once it was yielded.
     """
 
+    cursor: Cursor
     rows: RawRows = RawRows()
     signals: Signals = Signals()
     next_cursor: Cursor | None = None
@@ -134,12 +140,24 @@ class FetchedPage(Hidden, frozen=True):
     partial: PartialAnswer | None = None
     refusal: StatusError | None = None
     plan: PullPlanned | None = None
+    drift: PageDrift | None = None
+    resume: Cursor | None = None
+    position: Position = Position()
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def last(self) -> bool:
+        """Whether its slice ends with this page."""
+        return self.next_cursor is None
+
     def with_keys(self) -> "FetchedPage":
         return replace(self, keys=PageKeys.of(self.rows))
+
+    def error(self, message: str, remedy: str) -> ProtocolError:
+        """Return an error with the address and the request id of the response."""
+        return self.rows.source.sign(ProtocolError(message, remedy=remedy))
 
     def without(self, mask: Sequence[bool]) -> "FetchedPage":
         """Return the page without the marked events; it has no keys."""

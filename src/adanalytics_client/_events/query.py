@@ -24,11 +24,11 @@ from .comparison import compare
 from .counts import count_pull
 from .dedupe import Deduplicator, SeenEvents, check_seen
 from .fanout import Fetched, Job, PageFanout
-from .page import Page, TextPage
+from .page import FetchedPage, Page, TextPage
 from .plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
 from .reader import PageReader
 from .resume import Position, read_token, token_of
-from .slice import OnDrift, ReadyPage, SliceRules, report_drift
+from .slice import OnDrift, SliceRules, report_drift
 from .typed import M, Typed
 
 T = TypeVar("T")
@@ -86,25 +86,25 @@ class Pull(Generic[M]):
         """Return a function that makes models of a page's events."""
         return (self.row_type or Typed.of(None)).read
 
-    def page(self, ready: ReadyPage) -> Page:
+    def page(self, page: FetchedPage) -> Page:
         """Make a page of dicts; a number that Python cannot hold is a ProtocolError."""
-        return self._page(Page, ready, ready.page.rows.rows())
+        return self._page(Page, page, page.rows.rows())
 
-    def text_page(self, ready: ReadyPage) -> TextPage:
+    def text_page(self, page: FetchedPage) -> TextPage:
         """Make a page of text without decoding its events."""
-        return self._page(TextPage, ready, ready.page.rows.jsonl(), len(ready.page))
+        return self._page(TextPage, page, page.rows.jsonl(), len(page))
 
-    def _page(self, make: Callable[..., T], ready: ReadyPage, *content: object) -> T:
+    def _page(self, make: Callable[..., T], page: FetchedPage, *content: object) -> T:
         return make(
-            ready.cursor.slice,
-            ready.cursor.number,
+            page.cursor.slice,
+            page.cursor.number,
             *content,
-            ready.last,
-            token_of(ready.position, self.plan, self.partner),
-            ready.page.signals.total,
-            ready.drift,
-            ready.page.partial,
-            ready.page.rows.source.request_id,
+            page.last,
+            token_of(page.position, self.plan, self.partner),
+            page.signals.total,
+            page.drift,
+            page.partial,
+            page.rows.source.request_id,
         )
 
 
@@ -126,7 +126,7 @@ class PullRun:
             is_bounded=request.max_events is not None,
             strict=request.on_drift == "raise",
         )
-        self.fanout: Fanout[Job, Fetched, ReadyPage] = PageFanout(
+        self.fanout: Fanout[Job, Fetched, FetchedPage] = PageFanout(
             position,
             concurrency=request.concurrency,
             check=check,
@@ -248,9 +248,9 @@ def each_row(events: RawRows) -> Iterator[dict[str, Json]]:
         yield from part.rows()
 
 
-def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
+def convert_events(convert: Callable[[RawRows], T], page: FetchedPage) -> T:
     """Convert the events of a page; what an output cannot hold becomes a ProtocolError."""
-    events = ready.page.rows
+    events = page.rows
     source = events.source
     try:
         return convert(events)

@@ -90,7 +90,7 @@ class PageReader:
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
         """Fetch a page and report it to the observer; see `read`."""
         page = yield from self.read(session, cursor)
-        self.report(session, cursor, page)
+        self.report(session, page)
         return page
 
     def read(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
@@ -121,6 +121,7 @@ class PageReader:
         partial_answer = check_whole(session, answer, reading.error, accept=self.accept_partial)
         source = PageSource(str(cursor), *exchange_of(session, answer))
         page = FetchedPage(
+            cursor,
             replace(reading.rows, source=source),
             reading.signals,
             following(cursor, len(reading.rows), reading.signals, self.per_page),
@@ -140,8 +141,8 @@ class PageReader:
             page = yield Offload(page.with_keys)
         return page
 
-    def report(self, session: Session, cursor: Cursor, page: FetchedPage) -> None:
-        pages = page_count(cursor, page.next_cursor, page.signals)
+    def report(self, session: Session, page: FetchedPage) -> None:
+        cursor, pages = page.cursor, page_count(page.cursor, page.next_cursor, page.signals)
         event = PageReceived(str(cursor.slice), cursor.number, len(page), pages)
         notify(session.observer.page, event)
 
@@ -153,12 +154,12 @@ class PageReader:
         doubt = "" if is_usual else f"the answer was {error.status}"
         # Behind the last page. Before the first, the same status may be a wrong address.
         if not cursor.is_first_page and error.status in _NO_PAGE:
-            return FetchedPage(doubt=doubt)
+            return FetchedPage(cursor, doubt=doubt)
         if not cursor.is_first_page and error.status in _REFUSED_PAGE:
             # The same status may limit the depth of pages, and such limits are round numbers.
             if is_usual and cursor.seen % ROUND:
-                return FetchedPage()
-            return FetchedPage(refusal=error)
+                return FetchedPage(cursor)
+            return FetchedPage(cursor, refusal=error)
         if error.status != _NOT_FOUND:
             raise error
         if not self.has_page:
@@ -173,7 +174,7 @@ class PageReader:
             else:
                 yield from PageReader(1, self.params).read(session, Cursor(self.range_slice))
             self.has_page = True
-        return FetchedPage(doubt=doubt)
+        return FetchedPage(cursor, doubt=doubt)
 
     def _try(
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]

@@ -14,7 +14,6 @@ from collections.abc import Generator, Iterable, Mapping
 from datetime import date
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
@@ -26,7 +25,6 @@ from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusErr
 from .page import FetchedPage, PageKeys, digest_of, ids_of
 from .paging import Cursor
 from .plan import Slice
-from .resume import Position
 from .times import time_of
 
 OnDrift = Literal["raise", "warn"]
@@ -58,31 +56,6 @@ _PAGE_SAMPLES = 4
 _MOST_SAMPLES = 16
 
 _LOG = logging.getLogger("adanalytics_client")
-
-
-class ReadyPage(Struct, frozen=True):
-    """A page that waits to be yielded, or was yielded.
-
-    Attributes:
-        cursor: the requested page.
-        page: its events to yield, without those that arrived before.
-        next_cursor: the next page of its slice to request; None after the last.
-        drift: repeats, or a difference from the stated number.
-        resume: the cursor of a later run of the slice; None when nothing of the slice is left.
-        position: where the pull continues after it, once it was yielded.
-    """
-
-    cursor: Cursor
-    page: FetchedPage
-    next_cursor: Cursor | None
-    drift: PageDrift | None
-    resume: Cursor | None
-    position: Position = Position()
-
-    @property
-    def last(self) -> bool:
-        """Whether its slice ends with this page."""
-        return self.next_cursor is None
 
 
 class SliceEnd(NamedTuple):
@@ -134,7 +107,7 @@ class SliceRules(NamedTuple):
 
 def read_slice(
     start: Cursor, rules: SliceRules
-) -> Generator[ReadyPage | Cursor | None, FetchedPage, SliceEnd]:
+) -> Generator[FetchedPage | Cursor | None, FetchedPage, SliceEnd]:
     """Receive the pages of a slice, and yield each as it is to be handed out.
 
     The first value is None. A cursor is a page to request again before the last one is handed out.
@@ -146,20 +119,18 @@ def read_slice(
     history = SliceHistory(start, rules)
     cursor: Cursor | None = start
     retry_from: Cursor | None = None
-    ready: ReadyPage | None = None
+    ready: FetchedPage | None = None
     problem: AdAnalyticsError | None = None
     while cursor is not None:
         page = yield ready
         if cursor.yielded:
-            history.skip(cursor, page)
-        _refuse(cursor, page, history)
-        new_page, drift = history.compare(cursor, page)
+            history.skip(page)
+        _refuse(page, history)
+        repeats, drift = history.compare(page)
         while doubt := history.doubtful_page():
-            moved = history.moved_page(doubt, (yield doubt))
+            moved = history.moved_page((yield doubt))
             if moved and rules.on_drift == "raise":
-                raise page.rows.source.sign(
-                    ProtocolError(f"{moved}", remedy=remedy("smaller_queries"))
-                )
+                raise page.error(f"{moved}", remedy("smaller_queries"))
             drift = moved or drift
         if page.refusal is not None and history.missing and rules.on_drift == "warn":
             # By the total of the slice the page exists, so a later run can go on with it.
@@ -176,17 +147,15 @@ def read_slice(
                 fall=history.fall,
             )
             if history.total is None and next_cursor.number > rules.most_pages:
-                raise page.rows.source.sign(
-                    ProtocolError(
-                        f"{cursor.slice} has more than {cursor.number:,} pages and states no "
-                        "total, so its end is not in sight.",
-                        remedy=remedy("smaller_queries"),
-                    )
+                raise page.error(
+                    f"{cursor.slice} has more than {cursor.number:,} pages and states no total, so "
+                    "its end is not in sight.",
+                    remedy("smaller_queries"),
                 )
         resume = next_cursor
         is_whole = not (history.missing or history.gone or history.is_unsteady)
         if next_cursor is None and not is_whole and rules.on_drift == "raise":
-            problem = page.refusal or page.rows.source.sign(_different(cursor, history))
+            problem = page.refusal or _different(page, history)
             if not cursor.attempt:
                 retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total, fall=-1)
             if history.repeatable and history.missing >= 0 and cursor.attempt + 1 < MOST_ATTEMPTS:
@@ -199,8 +168,9 @@ def read_slice(
             # A later run does not know which events were yielded and which are gone, but behind the
             # last page it can say that some are missing.
             resume = replace(retry_from, seen=history.distinct)
-        ready, cursor = ReadyPage(cursor, new_page, next_cursor, drift, resume), next_cursor
-    if problem is not None and ready and ready.cursor is start and not len(ready.page):
+        ready = replace(page.without(repeats), next_cursor=next_cursor, drift=drift, resume=resume)
+        cursor = next_cursor
+    if problem is not None and ready is not None and ready.cursor is start and not len(ready):
         # Its token leads to this page again, so runs of one page each would not reach the error.
         raise problem
     yield ready
@@ -254,11 +224,11 @@ class SliceHistory:
         self._again = 0
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
         self._stale = 0
-        self._first = self._last = RawRows()
+        self._first = RawRows()
         self._days: set[date] | None = set()
         self._skipped = 0
-        self._tail, self._tail_size = cursor, 0
-        self._end = FetchedPage()
+        # The last page, and the last one with events.
+        self._end = self._tail = FetchedPage(cursor)
 
     @property
     def repeatable(self) -> bool:
@@ -281,17 +251,18 @@ class SliceHistory:
         not at all.
         """
         self._is_opening_sure |= not self._opening.keys().isdisjoint(self._doubts)
-        return Cursor(self._tail.slice, max(self._doubts), attempt=1) if self._doubts else None
+        slice_ = self._tail.cursor.slice
+        return Cursor(slice_, max(self._doubts), attempt=1) if self._doubts else None
 
-    def moved_page(self, cursor: Cursor, page: FetchedPage) -> PageDrift | None:
+    def moved_page(self, page: FetchedPage) -> PageDrift | None:
         """Describe a page that has no longer the events of an earlier request, or fewer behind."""
-        total = page.signals.total
-        mark = self._doubts.pop(cursor.number)
+        total, number = page.signals.total, page.cursor.number
+        mark = self._doubts.pop(number)
         is_same = page.keys and page.keys.mark == mark
         if is_same and (total is None or total >= (self.total or 0)):
             return None
-        number = cursor.number
-        return PageDrift(f"{cursor.slice}", number, 0, self.distinct, self.total, False, moved=True)
+        days = str(page.cursor.slice)
+        return PageDrift(days, number, 0, self.distinct, self.total, False, moved=True)
 
     @property
     def gone(self) -> int:
@@ -323,19 +294,17 @@ class SliceHistory:
         self._total_is_old = True
         self.fall, self._before_attempt = 0, self.distinct
 
-    def skip(self, cursor: Cursor, page: FetchedPage) -> None:
+    def skip(self, page: FetchedPage) -> None:
         """Count and remember the first events of a page, which were yielded before.
 
         Raises:
             ProtocolError: if the page no longer begins with them.
         """
+        cursor = page.cursor
         count = self._skipped = cursor.yielded
         if len(page) < count or digest_of(page.rows.texts[count - 1]) != cursor.last:
-            raise page.rows.source.sign(
-                ProtocolError(
-                    f"The events of {cursor.slice} changed while they were pulled.",
-                    remedy="Pull it again.",
-                )
+            raise page.error(
+                f"The events of {cursor.slice} changed while they were pulled.", "Pull it again."
             )
         self._yielded = ""
         self.distinct += count
@@ -343,16 +312,16 @@ class SliceHistory:
         if page.keys:
             self._yielded_ids.add(PageKeys.of(page.rows.first(count)))
 
-    def compare(self, cursor: Cursor, page: FetchedPage) -> tuple[FetchedPage, PageDrift | None]:
-        """Leave out events that arrived before, and detect drift and endless pages.
+    def compare(self, page: FetchedPage) -> tuple[list[bool], PageDrift | None]:
+        """Mark the events that arrived before, and detect drift and endless pages.
 
         Raises:
             ProtocolError: when pages repeat, or more events arrive than the pages state.
         """
-        repeats = [False] * len(page)
+        cursor, repeats = page.cursor, [False] * len(page)
         if page.keys and len(page):
             self.mark = page.keys.mark
-            repeats = self._repeats(cursor, page, page.keys)
+            repeats = self._repeats(page, page.keys)
             if moved := _moved(page, page.keys, self._yielded):
                 self._yielded = ""
                 # On the first page all events before it were yielded, too.
@@ -379,12 +348,11 @@ class SliceHistory:
                 self.fall = fall if fall >= self.fall else -1
         # Of a later attempt, another page may state more.
         if self._strict and self.missing < 0 and not cursor.attempt:
-            raise page.rows.source.sign(_different(cursor, self))
+            raise _different(page, self)
         self._end = page
         if len(page):
             self._first = self._first if len(self._first) else page.rows.first(1)
-            self._last = replace(page.rows, texts=page.rows.texts[-1:])
-            self._tail, self._tail_size = cursor, len(page)
+            self._tail = page
             if page.days is None or self._days is None:
                 self._days = None
             else:
@@ -402,7 +370,7 @@ class SliceHistory:
                 last=page.next_cursor is None,
                 unsteady=self.is_unsteady,
             )
-        return page.without(repeats), drift
+        return repeats, drift
 
     def _find_earlier(self, page: FetchedPage, keys: PageKeys, repeats: list[bool]) -> None:
         """Mark the events that an earlier run yielded, as far as its token shows them.
@@ -459,13 +427,14 @@ class SliceHistory:
             days = [slice_.start, *days] if self._resumed and days else days
         if has_events and (not days or (days[0], days[-1]) != (slice_.start, slice_.end)):
             doubt = doubt or f"its events are not known to be of {slice_.start} and {slice_.end}"
-        size, cursor = len(self._end), self._tail
+        size, cursor = len(self._end), self._tail.cursor
         # An empty page behind a full one shows the end.
         is_full = size > 0 and (
             size % ROUND == 0 or (cursor.number > 1 and size >= cursor.first_size)
         )
-        texts = [*self._first.texts, *self._last.texts]
-        ids = [*ids_of(self._first), *ids_of(self._last)]
+        last = replace(self._tail.rows, texts=self._tail.rows.texts[-1:])
+        texts = [*self._first.texts, *last.texts]
+        ids = [*ids_of(self._first), *ids_of(last)]
         # Two events that share an id have none.
         are_ids = None not in ids and len({*ids}) == len({*texts})
         return SliceEnd(
@@ -484,25 +453,23 @@ class SliceHistory:
                 cursor,
                 total=None,
                 mark="",
-                yielded=self._tail_size,
-                last=digest_of(texts[-1]) if self._tail_size else "",
+                yielded=len(self._tail),
+                last=digest_of(texts[-1]) if texts else "",
                 to_the_end=True,
             ),
             refusal=self._end.refusal,
             oddity=self._yielded_ids.oddity,
         )
 
-    def _repeats(self, cursor: Cursor, page: FetchedPage, keys: PageKeys) -> list[bool]:
+    def _repeats(self, page: FetchedPage, keys: PageKeys) -> list[bool]:
         """Return for each event whether it arrived before, and remember the others."""
+        cursor = page.cursor
         if keys.has_distinct_ids and self.mark in self._marks:
             pages_back = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
-            raise page.rows.source.sign(
-                ProtocolError(
-                    f"Pages {pages_back} and {cursor.number} of {cursor.slice} are the same: the "
-                    "service ignores the page number, or a full page of new events arrived in "
-                    "between.",
-                    remedy="Pull it again.",
-                )
+            raise page.error(
+                f"Pages {pages_back} and {cursor.number} of {cursor.slice} are the same: the "
+                "service ignores the page number, or a full page of new events arrived in between.",
+                "Pull it again.",
             )
         self._marks.append(self.mark)
         repeats = self._yielded_ids.add(keys)
@@ -515,12 +482,10 @@ class SliceHistory:
         self._stale = self._stale + 1 if all(stale) else 0
         if self._stale == MOST_STALE:
             first = cursor.number - MOST_STALE + 1
-            raise page.rows.source.sign(
-                ProtocolError(
-                    f"Pages {first} to {cursor.number} of {cursor.slice} contain no new events: "
-                    "the service repeats its pages.",
-                    remedy="Pull it with another split.",
-                )
+            raise page.error(
+                f"Pages {first} to {cursor.number} of {cursor.slice} contain no new events: the "
+                "service repeats its pages.",
+                "Pull it with another split.",
             )
         if not cursor.attempt:
             return repeats
@@ -607,13 +572,13 @@ class _Hashes:
             self._older, self._newer = self._newer, set()
 
 
-def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
+def _refuse(page: FetchedPage, history: SliceHistory) -> None:
     """Refuse a page that contradicts itself.
 
     Raises:
         ProtocolError: naming both statements.
     """
-    page_signals = page.signals
+    page_signals, cursor = page.signals, page.cursor
     problem = page_signals.contradiction_on(cursor.number)
     sign = page_signals.sign_after(cursor.number)
     if not len(page) and sign and not (page_signals.total or history.total):
@@ -621,12 +586,10 @@ def _refuse(cursor: Cursor, page: FetchedPage, history: SliceHistory) -> None:
         # query.
         problem = f"no events and {sign}"
     if problem:
-        raise page.rows.source.sign(
-            ProtocolError(
-                f"Page {cursor.number} of {cursor.slice} states {problem}, so it is not known "
-                "whether another page follows.",
-                remedy="Report it to the service.",
-            )
+        raise page.error(
+            f"Page {cursor.number} of {cursor.slice} states {problem}, so it is not known whether "
+            "another page follows.",
+            "Report it to the service.",
         )
 
 
@@ -653,7 +616,8 @@ def _counts(cursor: Cursor, history: SliceHistory) -> str:
     return f"The events of {cursor.slice} changed while they were pulled, so some may be missing"
 
 
-def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
+def _different(page: FetchedPage, history: SliceHistory) -> ProtocolError:
+    cursor = page.cursor
     step = "Pull it again from its first page, by the hour if it is large"
     detail = "; it is not known which are missing" if history.missing > 0 else ""
     if cursor.attempt:
@@ -663,7 +627,7 @@ def _different(cursor: Cursor, history: SliceHistory) -> ProtocolError:
     advice = remedy("accept_difference", step)
     if cursor.attempt and history.overlap:
         advice = remedy("other_pages", step)
-    return ProtocolError(f"{_counts(cursor, history)}{detail}.", remedy=advice)
+    return page.error(f"{_counts(cursor, history)}{detail}.", advice)
 
 
 def report_drift(observer: Observer, drift: PageDrift) -> None:
