@@ -122,7 +122,7 @@ def test_events_that_share_an_id_on_other_pages_are_kept(
     assert len(variant.rows(FIRST, split="none", per_page=2, seen=seen)) == 4
     assert ("auction" in seen, seen.repeated) == (True, 0)
     later = SeenEvents()
-    later.take(pickle.loads(pickle.dumps(seen)))
+    later.merge(pickle.loads(pickle.dumps(seen)))
     for events in (seen, later):
         assert variant.rows(FIRST, split="none", per_page=2, seen=events) == []
         assert events.repeated == 4

@@ -99,18 +99,18 @@ class SeenEvents:
                 )
             self._keep(_digest(event_id))
 
-    def take(self, other: "SeenEvents") -> None:
+    def merge(self, other: "SeenEvents") -> None:
         """Move all ids and the count of repeats from another object into this one.
 
         Examples:
             >>> monday, tuesday = SeenEvents(["e-1"]), SeenEvents(["e-2"])
-            >>> monday.take(tuesday)
+            >>> monday.merge(tuesday)
             >>> len(monday), len(tuesday)
             (2, 0)
         """
-        self._take(other, 0)
+        self._merge(other, 0)
 
-    def _take(self, other: "SeenEvents", pull: int) -> None:
+    def _merge(self, other: "SeenEvents", pull: int) -> None:
         self.repeated += other.repeated
         self.forgotten += other.forgotten
         digests, other._digests = other._digests, OrderedDict()  # noqa: SLF001  # one of its own kind
@@ -159,7 +159,7 @@ class Deduplicator:
 
     def commit(self) -> None:
         """Add the ids collected since the last call to `seen`."""
-        self._events._take(self._additions, self._pull)  # noqa: SLF001  # of this module
+        self._events._merge(self._additions, self._pull)  # noqa: SLF001  # of this module
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
         """Warn once about a page whose events have no id."""
