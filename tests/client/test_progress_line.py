@@ -116,7 +116,7 @@ def test_a_plan_counts_what_is_still_to_come(progress: Progress, clock: Seconds)
 
 
 def pages_of_hours(
-    sizes: list[int], clock: Seconds, announce: Callable[[PullPlanned], None]
+    sizes: list[int], clock: Seconds, observer: Observer
 ) -> Iterator[tuple[float, PageReceived]]:
     """Yield pages of 10,000 events as four threads fetch them: arrival, report.
 
@@ -125,7 +125,7 @@ def pages_of_hours(
     plan, hourly = make_plan(DAY, DAY, split="auto"), make_plan(DAY, DAY)
     position = Position(plan.slices, plan.ranges)
     check = PullCheck(plan, position, check="none")
-    fanout = PageFanout(position, concurrency=4, check=check, rules=SliceRules(), announce=announce)
+    fanout = PageFanout(position, concurrency=4, check=check, rules=SliceRules(), observer=observer)
     requests = sum(-(-size // 10_000) for size in sizes)
     planned = PullPlanned(24, requests, sum(sizes))
     first, clock.now = fanout.start(), clock.now + 1.5
@@ -161,7 +161,7 @@ def test_the_time_left_of_two_million_events(
 ) -> None:
     sizes = [2_000_000 * weight // sum(weights) for weight in weights]
     progress.expect(1)
-    pages = list(pages_of_hours(sizes, clock, progress.plan))
+    pages = list(pages_of_hours(sizes, clock, progress))
     # The queries of a night have one page each, so that threads fetch four at once. The pages of an
     # evening follow each other, which the first quarter cannot show.
     end, marks = pages[-1][0], [(0.10, 0.5), (0.25, 0.5), (0.50, 0.3), (0.75, 0.3)]

@@ -9,20 +9,21 @@ After the last slice, the pull may be compared with the service's count, and sli
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import cast
 
 from msgspec.structs import replace
 
-from adanalytics_client._base.observer import PageDrift, PullPlanned
+from adanalytics_client._base.observer import Observer, notify
 from adanalytics_client.errors import AdAnalyticsError
 
 from .check import Comparison, PullCheck, Span
+from .dedupe import Deduplicator
 from .page import FetchedPage
 from .paging import Cursor
 from .resume import Position
-from .slice import SliceEnd, SliceRules, read_slice
+from .slice import SliceEnd, SliceRules, read_slice, report_drift
 
 _PAGES_A_REQUEST = 2
 
@@ -75,10 +76,9 @@ class PageFanout:
         rules: the rules of reading a slice.
         max_events: events to yield, including those of earlier runs, or None for all. With a bound,
             pages are fetched one at a time: a page ahead might not be needed.
-        report: called with the drift that a page shows, when that page is yielded.
-        announce: called when the first page of an auto pull shows what is still to come.
-        leave_out: called with each page and the number of events that may still be yielded; returns
-            the page with fewer events.
+        observer: learns of drift when its page is yielded, and of what is still to come when the
+            first page of an auto pull shows it.
+        deduplicator: leaves out the events of earlier pulls.
     """
 
     def __init__(
@@ -89,9 +89,8 @@ class PageFanout:
         check: PullCheck,
         rules: SliceRules,
         max_events: int | None = None,
-        report: Callable[[PageDrift], None] = lambda _: None,
-        announce: Callable[[PullPlanned], None] = lambda _: None,
-        leave_out: Callable[[FetchedPage, int | None], FetchedPage] = lambda page, _: page,
+        observer: Observer | None = None,
+        deduplicator: Deduplicator | None = None,
     ) -> None:
         self._position = position
         self._opened = position.opened
@@ -104,9 +103,8 @@ class PageFanout:
         self._arrivals = self._yields = position.passed
         self._arrived = position.arrived
         self._failed = False
-        self._report = report
-        self._announce = announce
-        self._leave_out = leave_out
+        self._observer = observer or Observer()
+        self._deduplicator = deduplicator
         self._check = check
         for cursor in position.open:
             self._append(cursor, None)
@@ -163,7 +161,7 @@ class PageFanout:
             self._receive(slice_, cast("FetchedPage", outcome))
         if isinstance(outcome, Position | FetchedPage) and outcome.plan:
             # Before the next request is chosen, in case the observer ends the pull.
-            self._announce(outcome.plan)
+            notify(self._observer.plan, outcome.plan)
 
     def ready(self) -> FetchedPage | None:
         """Return the next page, or None when it has not arrived; raise an error in its place."""
@@ -200,10 +198,11 @@ class PageFanout:
     def _hand_out(self, slice_: _OpenSlice, page: FetchedPage) -> FetchedPage:
         self._most_held = min(2 * self._most_held, self._concurrency * _PAGES_A_REQUEST)
         if page.drift:
-            self._report(page.drift)
+            report_drift(self._observer, page.drift)
         remaining = None if self._max_events is None else self._max_events - self._yields
         size = len(page)
-        page = self._leave_out(page, remaining)
+        if self._deduplicator is not None:
+            page = self._deduplicator.filter(page, remaining)
         self._arrivals -= size - len(page)
         if remaining is not None and remaining < len(page):
             # A later run yields the page again from its start, so that it loses no event.

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import Generic, Self, TypeVar
 
 from adanalytics_client._base.dates import Day, to_range
@@ -28,7 +27,7 @@ from .page import FetchedPage, Page, TextPage
 from .plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
 from .reader import PageReader
 from .resume import Position, read_token, token_of
-from .slice import OnDrift, SliceRules, report_drift
+from .slice import OnDrift, SliceRules
 from .typed import M, Typed
 
 T = TypeVar("T")
@@ -132,9 +131,8 @@ class PullRun:
             check=check,
             rules=SliceRules(request.on_drift, config.quota.limit or MOST_PAGES),
             max_events=request.max_events,
-            report=partial(report_drift, session.observer),
-            announce=partial(notify, session.observer.plan),
-            leave_out=deduplicator.filter if deduplicator else lambda page, _: page,
+            observer=session.observer,
+            deduplicator=deduplicator,
         )
         self._reader = PageReader(
             plan.per_page,
