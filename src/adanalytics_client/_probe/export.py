@@ -2,12 +2,12 @@
 
 import csv
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urljoin
 
@@ -45,8 +45,10 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
     except AdAnalyticsError:
         if not statuses:
             return None
-    folder: str = yield Atomic(partial(tempfile.mkdtemp, prefix="adanalytics-"))
-    path = Path(folder) / "day.csv"
+    folder: TemporaryDirectory[str] = yield Atomic(
+        partial(TemporaryDirectory, prefix="adanalytics-")
+    )
+    path = Path(folder.name) / "day.csv"
     columns, same_rows = (), None
     try:
         yield from ExportDownload(session, order, statuses[-1], "none").run(path, timeout=_TIMEOUT)
@@ -57,7 +59,7 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
         # What the file is stays unknown.
         pass
     finally:
-        yield Atomic(partial(_remove, path))
+        yield Atomic(folder.cleanup)
     return ExportProfile(
         names=_names(session.address("bulk-export"), statuses),
         words=_words(statuses),
@@ -65,12 +67,6 @@ def probe_export(session: Session, day: date, rows: Rows | None) -> Operation[Ex
         columns=columns,
         same_rows=same_rows,
     )
-
-
-def _remove(path: Path) -> None:
-    for file in path.parent.iterdir():
-        file.unlink()
-    path.parent.rmdir()
 
 
 def _names(base: str, statuses: Iterable[ExportStatus]) -> dict[ExportFact, str]:
