@@ -234,7 +234,7 @@ class SliceHistory:
     def repeatable(self) -> bool:
         """Return whether the slice can be pulled again without yielding an event twice."""
         is_identified = self._all_have_ids and not self._yielded_ids.oddity
-        return is_identified and not self._resumed and not self._yielded_ids.forgotten
+        return is_identified and not self._resumed and not self._yielded_ids.texts.forgotten
 
     @property
     def missing(self) -> int:
@@ -322,11 +322,6 @@ class SliceHistory:
         if page.keys and len(page):
             self.mark = page.keys.mark
             repeats = self._repeats(page, page.keys)
-            if moved := _moved(page, page.keys, self._yielded):
-                self._yielded = ""
-                # On the first page all events before it were yielded, too.
-                first = 0 if self._is_first_page else moved - 1
-                repeats[first:moved] = [True] * (moved - first)
             self._find_earlier(page, page.keys, repeats)
             self._is_first_page = False
             self.last = digest_of(page.rows.texts[-1])
@@ -384,13 +379,19 @@ class SliceHistory:
             self._doubts |= self._opening
         if not self._earlier:
             return
-        are_shared = self._yielded_ids.has_shared_ids
+        are_shared = bool(self._yielded_ids.shared)
         for at, (text, value) in enumerate(zip(page.rows.texts, keys.ids, strict=True)):
-            if digest_of(text) in self._earlier:
-                is_identified = value is not None and not are_shared
-                repeats[at] |= is_identified
-                if not (is_identified or self._is_opening_sure):
-                    self._doubts |= self._opening
+            if (digest := digest_of(text)) not in self._earlier:
+                continue
+            if value is not None and digest == self._yielded:
+                self._yielded = ""
+                # On the first page all events before it were yielded, too.
+                first = 0 if self._is_first_page else at
+                repeats[first : at + 1] = [True] * (at + 1 - first)
+            is_identified = value is not None and not are_shared
+            repeats[at] |= is_identified
+            if not (is_identified or self._is_opening_sure):
+                self._doubts |= self._opening
 
     def _find_equal(self, page: FetchedPage, keys: PageKeys) -> None:
         """Doubt a page if events that nothing identifies have the texts of earlier ones."""
@@ -501,24 +502,16 @@ class _Remembered:
     """
 
     def __init__(self, limit: int) -> None:
-        self._texts, self._ids = _Hashes(limit), _Hashes(limit)
-        self._shared: set[int] = set()
+        self.texts, self._ids = _Hashes(limit), _Hashes(limit)
+        self.shared: set[int] = set()
         # The events that one page had once more.
         self.copies = 0
         # Whether the last page has an event that is kept, although an earlier one has its text.
         self.has_equal = False
 
     @property
-    def forgotten(self) -> bool:
-        return self._texts.forgotten
-
-    @property
-    def has_shared_ids(self) -> bool:
-        return bool(self._shared)
-
-    @property
     def oddity(self) -> str:
-        if self._shared:
+        if self.shared:
             return "have the same event_id and differ otherwise"
         return "come twice on one page" if self.copies else ""
 
@@ -533,19 +526,19 @@ class _Remembered:
         new_ids = {*ids}
         # Events with different ids have different texts.
         if len(new_ids) == len(ids) and self._ids.are_new(new_ids):
-            self._texts.update(keys.texts)
+            self.texts.update(keys.texts)
             self._ids.update(new_ids)
             return repeats
-        earlier = {text for text in keys.texts if text in self._texts}
+        earlier = {text for text in keys.texts if text in self.texts}
         for index, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
             if value is not None:
-                is_known = text in self._texts
+                is_known = text in self.texts
                 if key in self._ids and not is_known:
-                    self._shared.add(key)
-                repeats[index] = text in earlier and key not in self._shared
+                    self.shared.add(key)
+                repeats[index] = text in earlier and key not in self.shared
                 self.copies += is_known and text not in earlier
-                self.has_equal |= is_known and key in self._shared
-                self._texts.update((text,))
+                self.has_equal |= is_known and key in self.shared
+                self.texts.update((text,))
                 self._ids.update((key,))
         return repeats
 
@@ -591,19 +584,6 @@ def _refuse(page: FetchedPage, history: SliceHistory) -> None:
             "another page follows.",
             "Report it to the service.",
         )
-
-
-def _moved(page: FetchedPage, keys: PageKeys, last: str) -> int:
-    """Count the events at the beginning of a page through `last`, which was yielded before."""
-    if not last:
-        return 0
-    events = zip(page.rows.texts, keys.ids, strict=True)
-    places = (
-        at
-        for at, (text, value) in enumerate(events, 1)
-        if value is not None and digest_of(text) == last
-    )
-    return next(places, 0)
 
 
 def _counts(cursor: Cursor, history: SliceHistory) -> str:
