@@ -36,6 +36,7 @@ from adanalytics_server.api import summaries
 from adanalytics_server.api.requests import BulkExportRequest
 from adanalytics_server.api.responses import SummaryRow as ServedRow
 from adanalytics_server.api.routes import partner_router
+from adanalytics_server.exports.files import FORMATS as EXPORT_FORMATS
 from adanalytics_server.faults.service_file import Summary as SummaryFile
 from adanalytics_server.storage import dimensions
 from adanalytics_server.storage.events import EVENT_FIELDS
@@ -137,7 +138,7 @@ def test_all_know_the_same_formats() -> None:
     assert choices("events", "-f") == (*FORMATS,)
     assert choices("summary", "-f") == tuple(form.name for form in formats_with("parquet"))
     sent = get_args(BulkExportRequest.model_fields["format"].annotation)
-    assert sent == file_formats.EXPORT_FORMATS == choices("export", "-f")
+    assert sent == file_formats.EXPORT_FORMATS == choices("export", "-f") == (*EXPORT_FORMATS,)
     for suffix, name in file_formats.SUFFIXES.items():
         assert suffix.removeprefix(".") in FORMATS[name].suffixes
         assert FORMATS[name].is_binary == (name in file_formats.BINARY)

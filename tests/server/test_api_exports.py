@@ -18,7 +18,7 @@ import pytest
 from adanalytics_server import admin
 from adanalytics_server.clock import Clock
 from adanalytics_server.dialect import RowChange
-from adanalytics_server.exports.files import ExportedFile, write_export
+from adanalytics_server.exports.files import ExportedFile, FormatName, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, Record
@@ -219,7 +219,7 @@ def test_a_large_export_is_worked_off_and_all_four_ways_of_waiting_work(
         days: DayRange,
         target: Path,
         *,
-        form: str,
+        form: FormatName,
         compression: str,
         change: RowChange | None,
         stopping: Callable[[], bool],

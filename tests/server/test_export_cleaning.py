@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from adanalytics_server.dialect import RowChange
-from adanalytics_server.exports.files import ExportedFile, write_export
+from adanalytics_server.exports.files import ExportedFile, FormatName, write_export
 from adanalytics_server.exports.table import ExportJob, ExportTable
 from adanalytics_server.local import LocalServer, Sample
 
@@ -46,7 +46,7 @@ class Held:
     def __call__(
         self,
         *values: Any,
-        form: str,
+        form: FormatName,
         stopping: Callable[[], bool],
         compression: str,
         change: RowChange | None,

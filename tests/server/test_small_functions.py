@@ -13,7 +13,7 @@ from adanalytics_server.clock import rfc3339
 from adanalytics_server.loading.rows import LoadError
 from adanalytics_server.loading.values import Number, parse_timestamp, text_of
 from adanalytics_server.serving.middleware import is_own_host
-from adanalytics_server.storage.chunks import as_lines, some_rows, split_rows
+from adanalytics_server.storage.chunks import some_rows, split_rows
 from adanalytics_server.storage.money import text_from_nanos
 from adanalytics_server.web.coverage import level_of
 from adanalytics_server.web.drawings import round_up
@@ -50,7 +50,6 @@ A, B, C = b'{"event_id":"a"}', b'{"event_id":"b"}', b'{"event_id":"c"}'
         (lambda: is_own_host("evil.example"), False),
         (lambda: split_rows(A + b"," + B), [A, B]),
         (lambda: some_rows(A + b"," + B + b"," + C, 1, 1), B),
-        (lambda: as_lines(A + b"," + B), A + b"\n" + B),
         (lambda: text_from_nanos(-2_500_000), "-0.002500000"),
         (lambda: [level_of(events, 100) for events in (0, 1, 20, 21, 100)], [0, 1, 1, 2, 5]),
         (lambda: [round_up(each) for each in (0, 1, 3, 17, 21, 4001)], [0, 2, 4, 20, 24, 5000]),

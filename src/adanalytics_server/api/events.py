@@ -5,6 +5,7 @@ from starlette.datastructures import URL, QueryParams
 from starlette.responses import Response
 
 from adanalytics_server.dialect import Dialect, Plain, Row
+from adanalytics_server.storage.chunks import decode_rows
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import Page, read_in_parts, read_page, read_spans
 from adanalytics_server.storage.store import PartnerStore
@@ -59,7 +60,7 @@ def _read(store: PartnerStore, query: EventsQuery, dialect: Dialect) -> Page:
 
 def read_events(store: PartnerStore, days: DayRange, dialect: Dialect) -> list[Row]:
     """Read and decode the events that belong to a range, in order."""
-    events = []
+    events: list[Row] = []
     for pieces in read_in_parts(store, read_spans(store, dialect.stored(days)), rows=_PART_ROWS):
-        events += msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
+        events += decode_rows(pieces)
     return dialect.in_range(days, events)

@@ -12,6 +12,8 @@ from fastapi.applications import FastAPI  # a tracer may have replaced fastapi.F
 from pydantic import BaseModel
 from starlette.types import ExceptionHandler, Lifespan
 
+from adanalytics_server.exports.files import FORMATS, GZIP_TYPE
+
 from .responses import BulkExportAnswer, ErrorAnswer, LoginAnswer
 
 DESCRIPTION = """\
@@ -227,10 +229,8 @@ _NO_PART = _header("Size of the file.", pattern=r"^bytes \*/[0-9]+$")
 _FORMATS = (
     # Never sent, but first: openapi-python-client returns bytes for this type only.
     "application/octet-stream",
-    "text/csv",
-    "application/x-ndjson",
-    "application/vnd.apache.parquet",
-    "application/gzip",
+    *(form.media_type.partition(";")[0] for form in FORMATS.values()),
+    GZIP_TYPE,
 )
 _FILES = {"content": {key: {"schema": {"type": "string", "format": "binary"}} for key in _FORMATS}}
 

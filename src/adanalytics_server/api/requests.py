@@ -28,6 +28,7 @@ from starlette.responses import Response
 from adanalytics_server.context import context_of
 from adanalytics_server.dialect import MOST_PER_PAGE, USUAL_PER_PAGE, dialect_for
 from adanalytics_server.errors import ApiError, Detail, bad_parameter, bad_request, error_response
+from adanalytics_server.exports.files import FormatName
 from adanalytics_server.storage.days import DayRange, parse_date
 from adanalytics_server.storage.dimensions import Grouping
 
@@ -152,9 +153,7 @@ class LoginRequest(BaseModel):
 class BulkExportRequest(RangeQuery):
     """The range of days to export, in UTC, and the format of the file."""
 
-    format: Literal["csv", "jsonl", "parquet"] = Field(
-        description="`parquet` is a 400 unless the server has pyarrow."
-    )
+    format: FormatName = Field(description="`parquet` is a 400 unless the server has pyarrow.")
     compression: Literal["none", "gzip"] = Field(
         "none",
         description="`gzip` compresses a csv or jsonl file, and the pages inside a parquet file.",

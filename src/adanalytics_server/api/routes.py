@@ -18,6 +18,7 @@ from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.dialect import Dialect, add_headers, dialect_for, note_credential
 from adanalytics_server.errors import ApiError, bad_parameter, json_response, unauthorized
 from adanalytics_server.exports.download import download_answer
+from adanalytics_server.exports.files import FORMATS
 from adanalytics_server.exports.parquet import parquet_is_available
 from adanalytics_server.exports.table import ExportJob
 
@@ -176,10 +177,11 @@ async def start_export(
     Repeating the request returns the same export while the data is unchanged.
     """
     body = await read_body(request, BulkExportRequest)
-    # A dialect of rows changes texts, and parquet is written from typed columns.
-    if body.format == "parquet" and dialect_for(request).changes_rows:
+    has_types = FORMATS[body.format].has_types
+    # A dialect has other columns than those with types.
+    if has_types and dialect_for(request).changes_rows:
         raise bad_parameter("format", "should be 'csv' or 'jsonl' in this dialect")
-    if body.format == "parquet" and not parquet_is_available():
+    if has_types and not parquet_is_available():
         raise bad_parameter(
             "format",
             'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"',

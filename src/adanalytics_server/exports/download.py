@@ -20,16 +20,12 @@ from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.errors import ApiError
 
+from .files import FORMATS, GZIP_TYPE
 from .table import ExportJob
 
 # Bytes in memory at a time for one download.
 CHUNK_BYTES = 1 << 18
 
-_MEDIA_TYPES = {
-    ".csv": "text/csv; charset=utf-8",
-    ".jsonl": "application/x-ndjson",
-    ".parquet": "application/vnd.apache.parquet",
-}
 _TAG = re.compile(r'(W/)?("[^"]*")')
 # Eighteen digits are enough for any file; Python refuses to read very long numbers.
 _ONE_RANGE = re.compile(
@@ -62,7 +58,7 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
         request_headers.get("range"), request_headers.get("if-range"), etag=etag, size=size
     )
     headers |= {
-        "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
+        "Content-Type": GZIP_TYPE if job.suffix.endswith(".gz") else FORMATS[job.format].media_type,
         "Content-Disposition": f'attachment; filename="{job.filename}"',
         "Content-Length": str(size if part is None else len(part)),
         "Accept-Ranges": "bytes",

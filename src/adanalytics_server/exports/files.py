@@ -5,30 +5,27 @@ import gzip
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, Literal, NamedTuple, cast
 
 import msgspec
 
 from adanalytics_server.dialect import Row, RowChange
-from adanalytics_server.storage.chunks import as_lines
+from adanalytics_server.storage.chunks import decode_rows
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.durable import make_folder, rename
-from adanalytics_server.storage.events import EVENT_FIELDS, LogEvent
-from adanalytics_server.storage.pages import read_in_parts, read_spans
+from adanalytics_server.storage.events import EVENT_FIELDS
+from adanalytics_server.storage.pages import Span, read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
-from .parquet import ROWS_PER_GROUP, ParquetEvents
+from .parquet import write_parquet
 
-# Rows held in memory at a time; a multiple of the rows of a chunk.
+# Rows read at a time; a multiple of the rows of a chunk.
 PART_ROWS = 1_024
-_CSV_HEADER = ",".join(EVENT_FIELDS).encode() + b"\r\n"
 
-_decode = msgspec.json.Decoder(list[LogEvent]).decode
-_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class ExportStopped(Exception):
@@ -43,12 +40,79 @@ class ExportedFile(NamedTuple):
     sha256: str
 
 
+def _write_csv(rows: Iterator[Row], file: IO[bytes]) -> None:
+    """Write a header row, also without events, and one row (RFC 4180) per event.
+
+    Null is an empty cell, a boolean ``true`` or ``false``, and ``key_values`` compact JSON with
+    sorted keys.
+    """
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    writer = csv.writer(text)
+    first = next(rows, None)
+    # A dialect has columns of its own.
+    writer.writerow(first.keys() if first else EVENT_FIELDS)
+    for row in chain([first] if first else [], rows):
+        writer.writerow(map(_cell, row.values()))
+    # The file stays open, and everything is in it.
+    text.detach()
+
+
+def _cell(value: object) -> object:
+    return value if value is None or isinstance(value, str) else _encode(value).decode()
+
+
+def _write_jsonl(rows: Iterator[Row], file: IO[bytes]) -> None:
+    file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
+
+
+Write = Callable[[Iterator[Row], IO[bytes], str], None]
+
+
+def _in_gzip(write: Callable[[Iterator[Row], IO[bytes]], None]) -> Write:
+    """Return a function that writes a file of text, and compresses it as a whole if asked to."""
+
+    def write_text(rows: Iterator[Row], file: IO[bytes], compression: str) -> None:
+        if compression == "none":
+            write(rows, file)
+            return
+        # One member, without a time, so that the same rows give the same bytes.
+        with gzip.GzipFile("", "wb", compresslevel=1, fileobj=file, mtime=0) as member:
+            write(rows, cast("IO[bytes]", member))
+
+    return write_text
+
+
+class FileFormat(NamedTuple):
+    """A format of exported files.
+
+    Attributes:
+        media_type: the type of a file that is not compressed as a whole.
+        write: writes rows to an open file, with a compression: ``none`` or ``gzip``.
+        has_types: the file has typed columns of the documented fields, is compressed inside, and
+            needs pyarrow.
+    """
+
+    media_type: str
+    write: Write
+    has_types: bool = False
+
+
+FormatName = Literal["csv", "jsonl", "parquet"]
+FORMATS: dict[FormatName, FileFormat] = {
+    "csv": FileFormat("text/csv; charset=utf-8", _in_gzip(_write_csv)),
+    "jsonl": FileFormat("application/x-ndjson", _in_gzip(_write_jsonl)),
+    "parquet": FileFormat("application/vnd.apache.parquet", write_parquet, has_types=True),
+}
+# Of a file that is compressed as a whole.
+GZIP_TYPE = "application/gzip"
+
+
 def write_export(
     store: PartnerStore,
     days: DayRange,
     target: Path,
     *,
-    form: str,
+    form: FormatName,
     compression: str,
     change: RowChange | None = None,
     stopping: Callable[[], bool] = lambda: False,
@@ -56,9 +120,7 @@ def write_export(
     """Write the events of a range to ``target``, replacing it in one step at the end.
 
     The file has the events that exist when writing begins. Until it is finished, its name ends in
-    ``.part``. ``gzip`` goes around csv and jsonl (one member, level 1, no timestamp), and inside a
-    parquet file around its pages. ``change`` is that of a dialect, for csv and jsonl only.
-    ``stopping`` is asked before each part.
+    ``.part``. ``change`` is that of a dialect. ``stopping`` is asked before each part.
 
     Raises:
         OSError: the disk is full or not writable; no file is left behind.
@@ -68,32 +130,16 @@ def write_export(
     make_folder(target.parent)
     # Downloads serve only the final name, so a half-written file is never sent.
     part = target.with_name(target.name + ".part")
+    spans = read_spans(store, days)
+    count = sum(span.n for span in spans)
+    rows = _read_rows(store, spans, stopping)
     try:
-        spans = read_spans(store, days)
-        rows = ROWS_PER_GROUP if form == "parquet" else PART_ROWS
-        parts = _until(stopping, read_in_parts(store, spans, rows=rows))
-        count = sum(span.n for span in spans)
-        texts: Iterable[bytes] = ()
-        # A dialect changes decoded events; all other formats copy the stored text.
         if change is not None:
-            file_rows = change(
-                [
-                    event
-                    for pieces in parts
-                    for event in msgspec.json.decode(b"[" + b",".join(pieces) + b"]")
-                ]
-            )
-            count, texts = len(file_rows), _row_texts(file_rows, form=form)
-        elif form == "csv":
-            texts = chain([_CSV_HEADER], map(_csv_rows, parts))
-        elif form == "jsonl":
-            pieces = chain.from_iterable(parts)
-            texts = (text for piece in pieces for text in (as_lines(piece), b"\n"))
+            # A dialect may merge events into one row.
+            changed_rows = change([*rows])
+            count, rows = len(changed_rows), iter(changed_rows)
         with part.open("wb") as raw:
-            if form == "parquet":
-                ParquetEvents().write(parts, raw, compression=compression)
-            else:
-                _write(texts, raw, compression=compression)
+            FORMATS[form].write(rows, raw, compression)
             raw.flush()
             os.fsync(raw.fileno())
         with part.open("rb") as file:
@@ -105,58 +151,10 @@ def write_export(
     return result
 
 
-def _write(texts: Iterable[bytes], raw: IO[bytes], *, compression: str) -> None:
-    with ExitStack() as stack:
-        stream: IO[bytes] = raw
-        if compression == "gzip":
-            gzip_file = gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0)
-            stream = cast("IO[bytes]", stack.enter_context(gzip_file))
-        for text in texts:
-            stream.write(text)
-
-
-def _row_texts(rows: list[Row], *, form: str) -> Iterator[bytes]:
-    """Yield the texts of rows with any fields: a number as in JSON, the rest as ``_csv_rows``."""
-    if form == "jsonl":
-        yield from (msgspec.json.encode(row) + b"\n" for row in rows)
-        return
-    buffer = io.StringIO(newline="")
-    # A dialect has columns of its own; an empty file still needs a header row.
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]) if rows else EVENT_FIELDS)
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _cell(value) for name, value in row.items()})
-    yield buffer.getvalue().encode()
-
-
-def _cell(value: object) -> object:
-    if value is None or isinstance(value, str):
-        return value
-    return _encode_sorted(value).decode()
-
-
-def _csv_rows(texts: list[bytes]) -> bytes:
-    """Write one CSV row (RFC 4180) per stored event; ``csv`` decides which cells to quote.
-
-    Null is an empty cell, a boolean ``true`` or ``false``, and ``key_values`` compact JSON with
-    sorted keys. Each text is the stored JSON of one or more events, separated by commas.
-    """
-    buffer = io.StringIO(newline="")
-    write_row = csv.writer(buffer).writerow
-    for event in _decode(b"[" + b",".join(texts) + b"]"):
-        event_id, time, day, hour, arrival, kind, auction, *cells, is_filtered, key_values = (
-            msgspec.structs.astuple(event)
-        )
-        # UUIDs, times and the event type need no quotes. They are half of a row, and most of the
-        # cost of a row is the csv module, which checks every character.
-        buffer.write(f"{event_id},{time},{day},{hour},{arrival},{kind},{auction},")
-        cells += ["true" if is_filtered else "false", _encode_sorted(key_values).decode()]
-        write_row(cells)
-    return buffer.getvalue().encode()
-
-
-def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
-    for pieces in parts:
+def _read_rows(
+    store: PartnerStore, spans: list[Span], stopping: Callable[[], bool]
+) -> Iterator[Row]:
+    for pieces in read_in_parts(store, spans, rows=PART_ROWS):
         if stopping():
             raise ExportStopped
-        yield pieces
+        yield from decode_rows(pieces)

@@ -25,7 +25,7 @@ from adanalytics_server.storage.pages import HourReplaced, Span, read_spans
 from adanalytics_server.storage.state import State
 from adanalytics_server.storage.store import Stores
 
-from .files import ExportStopped, write_export
+from .files import ExportStopped, FormatName, write_export
 from .table import ExportJob, ExportRequest, ExportTable
 
 # Until a job is tried again whose state could not be stored.
@@ -76,7 +76,7 @@ class Exports:
         partner: int,
         days: DayRange,
         *,
-        form: str,
+        form: FormatName,
         compression: str,
         outcome: Outcome | None = None,
     ) -> ExportJob:

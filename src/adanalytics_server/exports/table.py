@@ -13,6 +13,8 @@ import msgspec
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
 
+from .files import FORMATS, FormatName
+
 
 class ExportRequest(NamedTuple):
     """The request of an export; ``fingerprint`` changes with the events of the range."""
@@ -20,7 +22,7 @@ class ExportRequest(NamedTuple):
     partner: int
     start_date: str
     end_date: str
-    format: str
+    format: FormatName
     compression: str
     fingerprint: str
 
@@ -32,7 +34,7 @@ class ExportJob:
     id: str
     partner: int
     status: str
-    format: str
+    format: FormatName
     compression: str
     start_date: date
     end_date: date
@@ -45,8 +47,8 @@ class ExportJob:
 
     @property
     def suffix(self) -> str:
-        """The suffix of the file; Parquet is compressed internally, so it gets no ``.gz``."""
-        is_wrapped = self.compression == "gzip" and self.format != "parquet"
+        """The suffix of the file; one that is compressed internally gets no ``.gz``."""
+        is_wrapped = self.compression == "gzip" and not FORMATS[self.format].has_types
         return f".{self.format}.gz" if is_wrapped else f".{self.format}"
 
     @property
