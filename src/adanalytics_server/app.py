@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -17,7 +16,7 @@ from .accounts.people import Accounts
 from .accounts.ratelimit import RateLimiter
 from .accounts.sessions import Sessions
 from .api.openapi import DocumentedApp
-from .api.requests import answer_api_error, answer_bad_parameters
+from .api.requests import answer_api_error
 from .api.routes import partner_router, router
 from .clock import Clock
 from .context import Context, ContextDep
@@ -113,7 +112,6 @@ def create_app(
         exception_handlers={
             ApiError: answer_api_error,
             HTTPException: answer_unrouted,
-            RequestValidationError: answer_bad_parameters,
         },
     )
     app.state.dialect = settings.dialect

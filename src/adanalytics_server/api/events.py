@@ -1,7 +1,7 @@
 """A page of events: stored texts between commas, or the decoded rows of a dialect."""
 
 import msgspec
-from starlette.datastructures import URL, QueryParams
+from starlette.datastructures import URL
 from starlette.responses import Response
 
 from adanalytics_server.dialect import Dialect, Plain, Row
@@ -21,8 +21,7 @@ def events_response(
     """Return one page of the events of a range; ``url`` is that of the request."""
     if dialect.every is not None:
         return _plain(dialect.every)
-    # Earlier versions of FastAPI set a default as a value that was sent.
-    is_named = "page" in QueryParams(url.query)
+    is_named = "page" in query.model_fields_set
     number, per_page = dialect.page_of(query.page if is_named else None, query.per_page)
     query = query.model_copy(update={"page": number, "per_page": per_page})
     events = _read(store, dialect.changed(query), dialect)

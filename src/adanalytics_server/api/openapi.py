@@ -89,6 +89,24 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
+def parameters(model: type[BaseModel]) -> dict[str, Any]:
+    """Describe the query parameters that the operation reads itself."""
+    schema = model.model_json_schema()
+    required = schema.get("required", ())
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "required": name in required,
+                "description": field["description"],
+                "schema": field,
+            }
+            for name, field in schema["properties"].items()
+        ]
+    }
+
+
 def document_text(app: FastAPI) -> str:
     return json.dumps(app.openapi(), indent=2, ensure_ascii=False) + "\n"
 

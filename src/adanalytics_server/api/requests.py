@@ -6,12 +6,11 @@ A request that does not fit gets a 400 that names each wrong parameter or field.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlencode
 
-from fastapi.routing import APIRoute
+from fastapi import Depends
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -21,7 +20,6 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -37,7 +35,6 @@ MOST_BYTES = 1 << 20
 MOST_DISCARDED_BYTES = 64 << 20
 # A zero has no sign.
 _INTEGER = re.compile(r"(?!-0+$)-?[0-9]{1,40}")
-_SENT_QUERY = "adanalytics.query"
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -160,73 +157,36 @@ class BulkExportRequest(RangeQuery):
     )
 
 
-def parameters_of(request: Request) -> list[str]:
-    """Name the query parameters of the operation that a request was routed to."""
-    models = [
-        field.field_info.annotation for field in request.scope["route"].dependant.query_params
-    ]
-    return [name for model in models for name in model.model_fields]
+def query_of(model: type[Model]) -> Any:  # noqa: ANN401  # as FastAPI's Depends
+    """Return the dependency that reads the parameters of a model, and refuses all others.
 
+    FastAPI would take the last of a repeated parameter. A loose server leaves out unknown ones.
+    """
 
-class ApiRoute(APIRoute):
-    """A route that hides unknown query parameters from its model on a loose server."""
+    # A coroutine that never waits: FastAPI would run a plain function in a thread.
+    async def read(request: Request) -> Model:
+        pairs = request.query_params.multi_items()
+        if repeated := _repeated(pairs):
+            raise bad_request([Detail(name, "must not be repeated") for name in repeated])
+        names = model.model_fields
+        # In a dialect with pages of summaries and dates, their numbers are unknown parameters.
+        is_loose = context_of(request).settings.loose or dialect_for(request).rows_of_lists
+        values = {name: text for name, text in pairs if name in names or not is_loose}
+        try:
+            return model.model_validate(values)
+        except ValidationError as error:
+            known = ", ".join(names) or "none"
+            raise bad_fields(error, f"is not a parameter (known: {known})") from error
 
-    # FastAPI does not promise this: ``scope["route"]`` is set before the handler runs,
-    # ``dependant.query_params`` has the model as a field, and the handler reads
-    # ``scope["query_string"]`` only when it is called. The tests of a loose server check it.
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        answer = super().get_route_handler()
-
-        async def answer_known(request: Request) -> Response:
-            # In a dialect with pages of summaries and dates, their numbers are such parameters.
-            is_loose = context_of(request).settings.loose or dialect_for(request).rows_of_lists
-            if not is_loose:
-                return await answer(request)
-            query = request.scope["query_string"]
-            pairs = QueryParams(query).multi_items()
-            request.scope[_SENT_QUERY] = dict(pairs)
-            names = {*parameters_of(request), *_repeated(pairs)}
-            rest = urlencode([(name, value) for name, value in pairs if name in names])
-            request.scope["query_string"] = rest.encode()
-            try:
-                return await answer(request)
-            finally:
-                # The log shows the query as it was sent.
-                request.scope["query_string"] = query
-
-        return answer_known
-
-
-def sent_query(request: Request) -> Mapping[str, str]:
-    """Return the parameters that a loose route received, unknown ones included; else nothing."""
-    query: Mapping[str, str] = request.scope.get(_SENT_QUERY, {})
-    return query
+    return Depends(read)
 
 
 def _repeated(pairs: Sequence[tuple[str, object]]) -> list[str]:
     return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
-# A coroutine that never waits: FastAPI would run a plain function in a thread.
-async def refuse_repeated(request: Request) -> None:
-    """Refuse repeated query parameters: a model sees only the last of each name."""
-    if names := _repeated(request.query_params.multi_items()):
-        raise bad_request([Detail(name, "must not be repeated") for name in names])
-
-
 async def answer_api_error(request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
     return error_response(error, has_details=dialect_for(request).has_details)
-
-
-async def answer_bad_parameters(request: Request, error: Any) -> Response:  # noqa: ANN401  # a RequestValidationError
-    """Answer 400 to a query that does not fit the model of its operation."""
-    names = ", ".join(parameters_of(request)) or "none"
-    details = [
-        _detail(problem["loc"][1:], problem, name_problem=f"is not a parameter (known: {names})")
-        for problem in error.errors()
-    ]
-    return await answer_api_error(request, bad_request(details))
 
 
 def _detail(place: Sequence[object], problem: Mapping[str, Any], *, name_problem: str) -> Detail:
@@ -257,16 +217,16 @@ async def read_body(request: Request, model: type[Model], *, limit: int = MOST_B
     try:
         content = model.model_validate_json(body)
     except ValidationError as error:
-        raise bad_fields(error) from error
+        raise bad_fields(error, "is not a field of this request") from error
     # JSON parsers disagree about a name that comes twice, so nobody may rely on either.
     _refuse_repeated_names(body)
     return content
 
 
-def bad_fields(error: ValidationError) -> ApiError:
-    """Return the error of fields that do not fit, by their names."""
+def bad_fields(error: ValidationError, name_problem: str) -> ApiError:
+    """Return the error of values that do not fit; ``name_problem`` is that of an unknown name."""
     details = [
-        _detail(problem["loc"], problem, name_problem="is not a field of this request")
+        _detail(problem["loc"], problem, name_problem=name_problem)
         for problem in error.errors(include_url=False, include_input=False)
     ]
     return bad_request(details)

@@ -6,7 +6,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,23 +25,21 @@ from adanalytics_server.exports.table import ExportJob
 from . import openapi
 from .events import events_response, read_events
 from .requests import (
-    ApiRoute,
     BulkExportRequest,
     DownloadQuery,
     EventsQuery,
     LoginRequest,
     NoParameters,
     SummaryQuery,
+    query_of,
     read_body,
-    refuse_repeated,
-    sent_query,
 )
 from .responses import DatesAnswer, EventsAnswer, SummaryAnswer
 from .summaries import read_dates, read_summary
 
 RETRY_SECONDS = 1
 
-router = APIRouter(route_class=ApiRoute, generate_unique_id_function=attrgetter("name"))
+router = APIRouter(generate_unique_id_function=attrgetter("name"))
 
 
 async def readable_partner(
@@ -76,14 +74,13 @@ ExportId = Annotated[
         examples=["0b6f2c1e-7c3d-4f0a-9a51-2f4f5d1c8e77"],
     ),
 ]
-NoQuery = Annotated[NoParameters, Query()]
+NoQuery = Annotated[NoParameters, query_of(NoParameters)]
 
 # Listed first, so that the credential is checked before the parameters.
 partner_router = APIRouter(
     prefix="/api/partners/{partner_id}/ad-analytics",
-    route_class=ApiRoute,
     generate_unique_id_function=attrgetter("name"),
-    dependencies=[Depends(readable_partner), Depends(refuse_repeated)],
+    dependencies=[Depends(readable_partner)],
 )
 
 
@@ -91,7 +88,6 @@ partner_router = APIRouter(
     "/api/auth/login",
     tags=["login"],
     responses=openapi.LOGIN,
-    dependencies=[Depends(refuse_repeated)],
     openapi_extra=openapi.json_body(LoginRequest),
 )
 async def login(request: Request, context: ContextDep, _query: NoQuery) -> Response:
@@ -110,12 +106,13 @@ async def login(request: Request, context: ContextDep, _query: NoQuery) -> Respo
     "/events",
     tags=["data"],
     responses=openapi.partner_responses("One page of events.", EventsAnswer),
+    openapi_extra=openapi.parameters(EventsQuery),
 )
 def events(
     request: Request,
     context: ContextDep,
     partner: ReadablePartner,
-    query: Annotated[EventsQuery, Query()],
+    query: Annotated[EventsQuery, query_of(EventsQuery)],
 ) -> Response:
     """Return one page of the events of a range of days."""
     return events_response(
@@ -127,12 +124,13 @@ def events(
     "/summary",
     tags=["data"],
     responses=openapi.partner_responses("The rows and their total.", SummaryAnswer),
+    openapi_extra=openapi.parameters(SummaryQuery),
 )
 def summary(
     request: Request,
     context: ContextDep,
     partner: ReadablePartner,
-    query: Annotated[SummaryQuery, Query()],
+    query: Annotated[SummaryQuery, query_of(SummaryQuery)],
 ) -> Response:
     """Return aggregated metrics of a range of days: one row per group, or a single total."""
     dialect = dialect_for(request)
@@ -144,7 +142,7 @@ def summary(
         events = cache(partial(read_events, store, days, dialect))
         rows = change(rows, group_by, events)
         facts["totals"] = change([facts["totals"]], None, events)[0]
-    body, headers = dialect.summary(rows, facts, sent_query(request), request.url)
+    body, headers = dialect.summary(rows, facts, request.query_params, request.url)
     return json_response(body, headers=headers)
 
 
@@ -159,7 +157,7 @@ def dates(
     """List the days that have data."""
     dialect = dialect_for(request)
     days = read_dates(context.stores.of(partner.number), dialect)
-    body, headers = dialect.dates(days, sent_query(request), request.url)
+    body, headers = dialect.dates(days, request.query_params, request.url)
     return json_response(body, headers=headers)
 
 
@@ -216,13 +214,13 @@ async def export_status(
     tags=["export"],
     response_class=Response,
     responses=openapi.DOWNLOAD,
-    dependencies=[Depends(refuse_repeated)],
+    openapi_extra=openapi.parameters(DownloadQuery),
 )
 async def download(
     request: Request,
     context: ContextDep,
     export_id: ExportId,
-    query: Annotated[DownloadQuery, Query()],
+    query: Annotated[DownloadQuery, query_of(DownloadQuery)],
 ) -> Response:
     """Send the file of an export, complete or in ranges: 202 until it is ready, 403 once expired.
 

@@ -184,7 +184,7 @@ async def add(request: Request, controls: ItsControls) -> Response:
             await _with_checks(function)(controls.context, **body.root), status=201
         )
     except ValidationError as error:
-        raise bad_fields(error) from error
+        raise bad_fields(error, "is not a field of this request") from error
 
 
 for name in data.ADDITIONS:
