@@ -263,7 +263,6 @@ DOWNLOAD: Responses = {
     403: _response("The signature is wrong or has expired."),
     404: _response("The export does not exist."),
     410: _response("The export failed, or its file was deleted."),
-    412: _response("`If-Match` names another file.", headers=["ETag"]),
     416: _response("The range is outside the file.", others={"Content-Range": _NO_PART}),
     500: _ANY[500],
 }

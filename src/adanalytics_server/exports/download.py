@@ -1,9 +1,9 @@
-"""The response to a download: its conditions, one range of bytes, and the file in pieces.
+"""The response to a download: one range of bytes, and the file in pieces.
 
 Its URL is signed and expires, like those of an object store.
 
-Conditions and ranges follow RFC 9110. Starlette's ``FileResponse`` does not support ``If-Match``,
-refuses ranges that section 14.2 says to ignore, and sends errors as text.
+Ranges follow RFC 9110. Starlette's ``FileResponse`` refuses ranges that section 14.2 says to
+ignore, and sends errors as text.
 """
 
 import asyncio
@@ -26,7 +26,6 @@ from .table import ExportJob
 # Bytes in memory at a time for one download.
 CHUNK_BYTES = 1 << 18
 
-_TAG = re.compile(r'(W/)?("[^"]*")')
 # Eighteen digits are enough for any file; Python refuses to read very long numbers.
 _ONE_RANGE = re.compile(
     r"bytes=\s*(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))\s*", re.IGNORECASE
@@ -41,8 +40,7 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
     SHA-256 of the file is its entity tag.
 
     Raises:
-        ApiError: 410, the file was deleted; 412, ``If-Match`` does not name the file; 416, the
-            range starts beyond the end or is empty.
+        ApiError: 410, the file was deleted; 416, the range starts beyond the end or is empty.
     """
     try:
         size = (await asyncio.to_thread(path.stat)).st_size
@@ -50,10 +48,6 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
         raise ApiError(410, "The file was deleted: start the export again") from error
     etag = f'"{job.sha256}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-transform"}
-    # Before the range, so that a resumed download gets no bytes of another file (section 13.2.2).
-    tags = request_headers.getlist("if-match")
-    if tags and not _names(tags, etag):
-        raise ApiError(412, headers={"ETag": etag})
     part = _asked_range(
         request_headers.get("range"), request_headers.get("if-range"), etag=etag, size=size
     )
@@ -67,16 +61,6 @@ async def download_answer(request_headers: Headers, job: ExportJob, path: Path) 
         return _FileResponse(_pieces(path, range(size)), headers=headers)
     headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
     return _FileResponse(_pieces(path, part), 206, headers=headers)
-
-
-def _names(values: list[str], etag: str) -> bool:
-    """Return whether a list of entity tags, or ``*`` for any file, names the file.
-
-    Section 13.1.1. A range may be put together only of equal bytes, which a weak tag does not
-    promise.
-    """
-    tags = ",".join(values)
-    return tags.strip() == "*" or ("", etag) in _TAG.findall(tags)
 
 
 def _asked_range(header: str | None, if_range: str | None, *, etag: str, size: int) -> range | None:
