@@ -1,22 +1,24 @@
-"""Events as files: whole or not there, and nothing in them lost."""
+"""Events as files: whole or not there, also after a kill, and nothing in them lost."""
 
 import csv
 import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.stand_in import Say, StandIn
+from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import Event, errors
+from adanalytics_client import Client, Event, errors
 from adanalytics_client._base.formats import FORMATS
 
 DAY = "2026-01-15"
@@ -395,3 +397,41 @@ def test_no_zero_has_an_exponent(variant: Variant, stand_in: StandIn, tmp_path: 
     assert write(variant, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
     line = (tmp_path / "x.jsonl").read_text()
     assert line == '{"revenue":0.000000000,"x":{"y":0.000000000000}}\n'
+
+
+PROGRAM = """
+import sys
+from adanalytics_client import Client
+with Client(sys.argv[1], api_key="k", partner="acme") as client:
+    client.events("2026-01-15", split="none", per_page=1).write(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.csv", "x.parquet"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_the_old_file_stays(
+    stand_in: StandIn, tmp_path: Path, name: str, how: signal.Signals
+) -> None:
+    gate, second = threading.Event(), threading.Event()
+
+    def script(asked: Asked) -> Say:
+        if asked.query["page"] == "1":
+            return Say({"events": [{"event_id": "e"}], "has_more": True})
+        second.set()
+        return Say({"events": []}, gate=gate)
+
+    stand_in.script = script
+    path = tmp_path / name
+    path.write_text("old")
+    command = [sys.executable, "-c", PROGRAM, stand_in.url, str(path)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        assert second.wait(30)
+        process.send_signal(how)
+        assert process.wait(30) != 0
+    gate.set()
+    assert path.read_text() == "old"
+    if how is signal.SIGKILL:
+        # The next run removes the part that this one could not.
+        with Client(stand_in.url, api_key="k", partner="acme") as client:
+            client.events("2026-01-15", split="none", per_page=1).write(path)
+    assert [each.name for each in tmp_path.iterdir()] == [name]
