@@ -159,7 +159,6 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 # Most columns have few values. Only parsers of short texts use this cache, so it stays small.
 _cache = lru_cache(maxsize=4096)
-_MOST_REMEMBERED_CHARACTERS = 256
 
 
 class Rule(NamedTuple):
@@ -253,12 +252,6 @@ def _boolean(text: str) -> bool:
 
 
 def _key_values(text: str) -> dict[str, str]:
-    if len(text) > _MOST_REMEMBERED_CHARACTERS:
-        return _strings_of_object(text)
-    return _remembered_strings_of_object(text)
-
-
-def _strings_of_object(text: str) -> dict[str, str]:
     content = decode_json(text)
     if not isinstance(content, dict):
         raise ValueError(f"{_shown(text)} is not a JSON object")  # noqa: TRY004  # the text is wrong, its type is not
@@ -277,7 +270,6 @@ def _strings_by_key(pairs: dict[object, object]) -> dict[str, str]:
     return dict(sorted(strings.items()))
 
 
-_remembered_strings_of_object = _cache(_strings_of_object)
 _money = _cache(nanos_from_text)
 
 

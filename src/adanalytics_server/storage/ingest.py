@@ -138,20 +138,10 @@ class _MonthWriter:
 
     def _without_known(self, batch: list[Record]) -> list[Record]:
         """Store the ids of a batch and return the records whose id is new."""
-        ids = [(record.event_id,) for record in batch]
         add = "INSERT OR IGNORE INTO event_ids VALUES (?)"
-        self._ledger.execute("SAVEPOINT batch")
-        cursor = self._ledger.executemany(add, ids)
-        # Most batches are new as a whole; only others are looked at one by one.
-        if cursor.rowcount == len(batch):
-            self._ledger.execute("RELEASE batch")
-            return batch
-        self._ledger.execute("ROLLBACK TO batch")
-        additions = [
+        return [
             record for record in batch if self._ledger.execute(add, (record.event_id,)).rowcount
         ]
-        self._ledger.execute("RELEASE batch")
-        return additions
 
 
 def _visible(ledger: sqlite3.Connection, hour: int) -> Span:

@@ -50,11 +50,6 @@ class Page(NamedTuple):
 
 def read_spans(store: PartnerStore, days: DayRange) -> list[Span]:
     """List the hours of a range that have rows, in order, as the ledger sees them now."""
-    return list(map(Span._make, _read_hours(store, days)))
-
-
-def _read_hours(store: PartnerStore, days: DayRange) -> list[tuple[int, int, int]]:
-    """Return the same as plain tuples: a page needs few of a year's hours, and names take time."""
     query = "SELECT hour, first, n FROM hours WHERE hour >= ? AND hour < ? AND n > 0"
     bounds = [days.first_day * 24, (days.last_day + 1) * 24]
     if days.hour is not None:
@@ -62,10 +57,10 @@ def _read_hours(store: PartnerStore, days: DayRange) -> list[tuple[int, int, int
         query += " AND ((hour % 24) + 24) % 24 = ?"
         bounds.append(days.hour)
     with store.reading("ledger") as ledger:
-        return ledger.execute(query + " ORDER BY hour", bounds).fetchall()
+        return list(map(Span._make, ledger.execute(query + " ORDER BY hour", bounds)))
 
 
-def cut(spans: Iterable[tuple[int, int, int]], skip: int, take: int) -> list[Span]:
+def cut(spans: Iterable[Span], skip: int, take: int) -> list[Span]:
     """Return the parts of the spans that hold rows ``skip`` to ``skip + take``."""
     parts = []
     for hour, first, rows in spans:
@@ -97,8 +92,8 @@ def read_page(
 
 
 def _read_page_once(store: PartnerStore, days: DayRange, skip: int, take: int) -> Page:
-    hours = _read_hours(store, days)
-    return Page(read_pieces(store, cut(hours, skip, take)), sum([rows for _, _, rows in hours]))
+    spans = read_spans(store, days)
+    return Page(read_pieces(store, cut(spans, skip, take)), sum(span.n for span in spans))
 
 
 def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
@@ -110,55 +105,37 @@ def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
     pieces: list[bytes] = []
     for month, of_month in groupby(spans, key=lambda span: month_of_hour(span.hour)):
         with store.reading(month) as connection:
-            for run in _runs(of_month):
-                pieces += _read_run(connection, store.folder / f"{month}.db", run)
+            for span in of_month:
+                pieces += _read_span(connection, store.folder / f"{month}.db", span)
     return pieces
 
 
-def _runs(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """Group the spans of consecutive hours, whose chunks are one range of keys."""
-    run: list[Span] = []
-    for span in spans:
-        if run and span.hour != run[-1].hour + 1:
-            yield run
-            run = []
-        run.append(span)
-    if run:
-        yield run
-
-
-def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> Iterator[bytes]:
-    low, last = first_key(run[0].hour, run[0].first), run[-1]
+def _read_span(connection: sqlite3.Connection, path: Path, span: Span) -> Iterator[bytes]:
+    position, high = first_key(span.hour, span.first), first_key(span.hour, span.end)
     # Plain tuples: a page has a hundred of them, and named ones would double the cost.
     chunks: Iterator[tuple[int, int, bytes]] = connection.execute(
         "SELECT key, n, texts FROM chunks"
         " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
-        (low, first_key(last.hour, last.first) + last.n),
+        (position, high),
     )
-    chunk = next(chunks, None)
-    for hour, first, count in run:
-        position = first_key(hour, first)
-        high = position + count
-        while position < high:
-            # Rows in between were replaced, or are not visible yet.
-            while chunk is not None and chunk[0] + chunk[1] <= position:
-                chunk = next(chunks, None)
-            if chunk is None or chunk[0] > position:
-                raise HourReplaced(
-                    f"rows of hour {hour % 24} are missing from {path.name}: they were replaced"
-                    " during the read, or the file is damaged"
-                )
-            key, rows, texts = chunk
-            if not texts.startswith(BEGIN) or not texts.endswith(END):
-                raise DamagedFile(path, "it contains no events")
-            take = min(key + rows, high) - position
-            if take == rows:
-                yield texts
-            elif count_rows(texts) == rows:
-                yield some_rows(texts, position - key, take)
-            else:
-                raise DamagedFile(path, "a chunk has the wrong number of rows")
-            position += take
+    for key, rows, texts in chunks:
+        if not key <= position < key + rows:
+            break
+        if not texts.startswith(BEGIN) or not texts.endswith(END):
+            raise DamagedFile(path, "it contains no events")
+        take = min(key + rows, high) - position
+        if take == rows:
+            yield texts
+        elif count_rows(texts) == rows:
+            yield some_rows(texts, position - key, take)
+        else:
+            raise DamagedFile(path, "a chunk has the wrong number of rows")
+        position += take
+    if position < high:
+        raise HourReplaced(
+            f"rows of hour {span.hour % 24} are missing from {path.name}: they were replaced"
+            " during the read, or the file is damaged"
+        )
 
 
 def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:

@@ -36,23 +36,15 @@ class Rollups:
 
         Filtered traffic is served as events and left out of every summary.
         """
-        # Most records share their type and ids with many others: adding them up first leaves few
-        # rows to change.
-        alike: dict[tuple[int, tuple[int | None, ...]], list[int]] = defaultdict(lambda: [0, 0, 0])
+        numbers = [TOTAL, *(dimension.number for dimension in DIMENSIONS)]
         for record in records:
             if record.is_filtered:
                 continue
-            sums = alike[record.event_type, record.ids]
-            sums[0] += 1
-            sums[1] += record.revenue
-            sums[2] += record.cost or 0
-        numbers = [TOTAL, *(dimension.number for dimension in DIMENSIONS)]
-        for (event_type, ids), (count, revenue, cost) in alike.items():
-            for dimension, number in zip(numbers, (0, *ids), strict=True):
+            for dimension, number in zip(numbers, (0, *record.ids), strict=True):
                 row = self._sums[dimension, day, number]
-                row[event_type] += sign * count
-                row[_REVENUE] += sign * revenue
-                row[_COST] += sign * cost
+                row[record.event_type] += sign
+                row[_REVENUE] += sign * record.revenue
+                row[_COST] += sign * (record.cost or 0)
 
     def write(self, ledger: sqlite3.Connection) -> None:
         """Add the sums to the stored ones, inside the load's transaction."""
