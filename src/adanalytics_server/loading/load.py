@@ -95,8 +95,12 @@ def load_file(
     report = progress or (lambda _: None)
     normalizer = Normalizer(partner_id=partner_id, currency=currency, mapping=mapping)
     path, source = (file, open_rows(file)) if isinstance(file, Path) else (Path("events"), file)
-    sorter, identified = RecordSorter(most_bytes), RecordSorter(most_bytes)
-    with room_for(store.folder / "temporary files"), closing(source), sorter, identified:
+    with (
+        room_for(store.folder / "temporary files"),
+        closing(source),
+        closing(RecordSorter(most_bytes)) as sorter,
+        closing(RecordSorter(most_bytes)) as identified,
+    ):
         rows, not_taken, lacks_ids, hours = _read_into(sorter, path, source, normalizer, report)
         records = sorter
         if lacks_ids:

@@ -10,12 +10,12 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from .values import FIELDS, REQUIRED_FIELDS, Number, Unreadable, decode_json, kind_of
 
@@ -42,11 +42,8 @@ class LoadError(ValueError):
         return f"{place}: {prefix}{message}; nothing was loaded"
 
 
-class NumberedRow(NamedTuple):
-    """A row and the physical line that it starts on, from 1 (for parquet the row number)."""
-
-    line: int
-    values: dict[str, object]
+# The physical line that a row starts on, from 1 (for parquet the row number), and its values.
+NumberedRow = tuple[int, dict[str, object]]
 
 
 def _repeated(names: Sequence[str]) -> str:
@@ -139,7 +136,7 @@ class CsvRows(_TextFile):
             # Filled up or cut, the values would get into other columns.
             if len(cells) != width:
                 raise LoadError(self._path, f"{len(cells)} cells, but the header has {width}", line)
-            yield NumberedRow(line, dict(zip(columns, cells, strict=True)))
+            yield line, dict(zip(columns, cells, strict=True))
 
     def _header(self) -> tuple[str, ...]:
         for line, names in self._numbered_cells():
@@ -193,7 +190,7 @@ class JsonlRows(_TextFile):
             if text.isspace():
                 continue
             empty = False
-            yield NumberedRow(self._number, self._row(text))
+            yield self._number, self._row(text)
         if empty:
             raise LoadError(self._path, "the file is empty")
 
@@ -246,7 +243,7 @@ class ParquetRows:
         for columns in self._columns_of_batches():
             for values in zip(*self._plain(columns), strict=True):
                 self._count += 1
-                yield NumberedRow(self._count, dict(zip(self.columns, values, strict=True)))
+                yield self._count, dict(zip(self.columns, values, strict=True))
 
     def fraction_read(self) -> float:
         return self._count / self._total if self._total else 1.0
@@ -270,40 +267,27 @@ class ParquetRows:
                 zone = None if column.type.tz is None else "UTC"
                 column = column.cast(self._arrow.timestamp(column.type.unit, tz=zone))
                 column = column.cast(self._arrow.string())
-            try:
-                values = column.to_pylist()
-            except (ValueError, OverflowError, self._arrow.ArrowException):
-                # A column that is ignored may hold anything; of another, the row is named.
-                yield [_json_value(self._python_value(value)) for value in column]
-                continue
-            if types.is_map(column.type):
-                yield list(self._mappings(name, values))
-            else:
-                yield [_json_value(value) for value in values]
+            values = map(self._python_value, column)
+            yield list(self._mappings(name, values) if types.is_map(column.type) else values)
 
-    def _python_value(self, value: Any) -> object:  # noqa: ANN401  # pyarrow has no types
+    def _python_value(self, value: Any) -> Any:  # noqa: ANN401  # pyarrow has no types
+        """Return a value as JSON has it; a column that is ignored may hold anything."""
         try:
-            return value.as_py()
+            return _json_value(value.as_py())
         except (ValueError, OverflowError, self._arrow.ArrowException):
             return Unreadable()
 
-    def _mappings(
-        self, name: str, column: list[list[tuple[object, object]] | None]
-    ) -> Iterator[dict[object, object] | None]:
+    def _mappings(self, name: str, column: Iterable[Any]) -> Iterator[object]:
         """Turn maps into dictionaries; Arrow allows repeated keys."""
         for row, pairs in enumerate(column, start=self._count + 1):
+            if not isinstance(pairs, list):
+                yield pairs
+                continue
             # A list may be a key there, but not in Python.
-            keys = [str(key) if isinstance(key, list | dict) else key for key, _ in pairs or ()]
-            values = [value for _, value in pairs or ()]
-            mapping = None if pairs is None else dict(zip(keys, values, strict=True))
-            if mapping is not None and pairs is not None and len(mapping) < len(pairs):
-                raise LoadError(
-                    self._path,
-                    f"more than one value for {_repeated([str(key) for key in keys])}",
-                    row,
-                    name,
-                )
-            yield mapping
+            keys = [str(key) if isinstance(key, list | dict) else key for key, _ in pairs]
+            if duplicates := _repeated([str(key) for key in keys]):
+                raise LoadError(self._path, f"more than one value for {duplicates}", row, name)
+            yield dict(zip(keys, (value for _, value in pairs), strict=True))
 
     def _unreadable(self, error: Exception) -> LoadError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -349,7 +333,7 @@ class GivenRows:
             for field in REQUIRED_FIELDS:
                 if values.get(field) in (None, ""):
                     raise LoadError(_GIVEN, "an event needs a value", line, field)
-            yield NumberedRow(line, values)
+            yield line, values
 
     def fraction_read(self) -> float:
         return 1.0

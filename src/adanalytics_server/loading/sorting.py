@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterator
-from typing import Self
 
 import msgspec
 
@@ -16,7 +15,7 @@ _decode = msgspec.msgpack.Decoder(tuple[int, tuple[int | None, ...], int, int | 
 
 
 class RecordSorter:
-    """Takes records in any order and yields them sorted by time, id and body; a context manager.
+    """Takes records in any order and yields them sorted by time, id and body.
 
     Nothing is left of the temporary files of a killed process.
     """
@@ -27,10 +26,7 @@ class RecordSorter:
         self._table.execute("CREATE TABLE records (time INTEGER, id BLOB, body BLOB, facts BLOB)")
         self._table.execute("BEGIN")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._table.close()
 
     def add(self, record: Record) -> None:

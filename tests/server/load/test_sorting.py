@@ -1,5 +1,6 @@
 """Sorting in bounded memory: temporary files give what a sort in memory gives."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def open_files() -> int:
 @given(times=st.lists(st.integers(-(2**40), 2**40), max_size=60))
 def test_any_records_come_back_sorted(most_bytes: int, times: list[int]) -> None:
     records = [record(time, number % 7) for number, time in enumerate(times)]
-    with RecordSorter(most_bytes) as sorter:
+    with closing(RecordSorter(most_bytes)) as sorter:
         for each in records:
             sorter.add(each)
         assert list(sorter) == sorted(records)
@@ -31,7 +32,7 @@ def test_any_records_come_back_sorted(most_bytes: int, times: list[int]) -> None
 
 def test_an_abandoned_sort_closes_its_files() -> None:
     before = open_files()
-    with RecordSorter(1) as sorter:
+    with closing(RecordSorter(1)) as sorter:
         for number in range(5_000):
             sorter.add(record(-number, number, size=1_000))
         assert open_files() > before
