@@ -274,9 +274,9 @@ class Dialect:
 
     def dates(self, dates: list[str], query: Mapping[str, str], url: URL) -> tuple[object, Headers]:
         """Return the body of the list of dates, and its headers."""
-        if self.rows_of_lists is None:
-            return {"dates": dates, **(self.beside or {})}, {}
-        dates, numbers = self._cut(dates, query, url)
+        numbers = None
+        if self.rows_of_lists is not None:
+            dates, numbers = self._cut(dates, query, url)
         return self.list_body("dates", dates, numbers)
 
     def _cut(

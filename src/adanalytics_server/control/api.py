@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any
 
-import msgspec
 from fastapi import APIRouter, Depends
 from pydantic import (
     AwareDatetime,
@@ -145,12 +144,7 @@ async def move_clock(request: Request, controls: ItsControls) -> Response:
 
 @control_router.get("/faults")
 async def faults(controls: ItsControls) -> Response:
-    counts = []
-    for count in controls.faults.counts():
-        fields = msgspec.to_builtins(count.fault).items()
-        facts = {name: value for name, value in fields if value is not None}
-        counts.append({"fault": facts, "matched": count.matched, "struck": count.struck})
-    return json_response({"faults": counts})
+    return json_response({"faults": controls.faults.counts()})
 
 
 @control_router.post("/faults")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from adanalytics_server.accounts.people import Role
@@ -65,24 +66,21 @@ async def add_events(
     replace_hours: bool = False,  # a field
 ) -> dict[str, object]:
     """Load events like the rows of a file, all or none."""
-    account = await context.accounts.partner(partner)
-    report = await asyncio.to_thread(
-        load_file,
-        context.stores.of(account.number),
-        GivenRows(events),
-        partner_id=account.id,
-        currency=account.currency,
-        mapping=Mapping.parse(),
-        replace_hours=replace_hours,
-    )
-    return {"stored": report.stored, "duplicates": report.duplicates}
+    load = partial(load_file, mapping=Mapping.parse(), replace_hours=replace_hours)
+    return await _store(context, partner, load, GivenRows(events))
 
 
 async def add_sample(context: Context, partner: str, sample: Sample) -> dict[str, object]:
+    return await _store(context, partner, generate, sample)
+
+
+async def _store(
+    context: Context, partner: str, function: Callable[..., Any], source: object
+) -> dict[str, object]:
     account = await context.accounts.partner(partner)
     store = context.stores.of(account.number)
     report = await asyncio.to_thread(
-        generate, store, sample, partner_id=account.id, currency=account.currency
+        function, store, source, partner_id=account.id, currency=account.currency
     )
     return {"stored": report.stored, "duplicates": report.duplicates}
 
