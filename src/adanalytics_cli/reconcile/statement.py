@@ -1,11 +1,12 @@
 """The other side's figures by day, campaign and demand tag, read from their report."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.errors import CommandError, SettingsError
@@ -15,7 +16,7 @@ from adanalytics_client._json.fields import GROUPS, ID_OF, GroupBy
 
 from .cells import Cell, Layout, Line, layouts_of
 from .headings import FIGURES, MONEY, currency_of, fields_of
-from .values import NUMBERS, ORDERS, cell_at, days_of, is_fraction, is_total, number_of
+from .values import DAYS, NUMBERS, Notation, cell_at, days_of, is_rate, is_total
 
 _HEADING_WITHIN = 50
 Key = tuple[date | None, tuple[str, ...]]
@@ -78,30 +79,37 @@ def read_statement(
     table = _Table.find(path, names, sheet)
     keys = table.keys(by, both_groups=both_groups)
     fields = [f"{key}_id" if f"{key}_id" in table.columns else key for key in keys if key != "day"]
-    figures = [name for name in FIGURES if name in table.columns]
-    if not figures:
-        raise table.unmapped("a figure", "impressions")
-    figures = table.read(figures)
-    numbers, mark = table.numbers(figures)
+    figures = table.read()
+    counts = [index for index, name in enumerate(figures) if name not in MONEY]
+    numbers, mark = table.column(
+        NUMBERS,
+        [table.columns[name] for name in figures],
+        lambda rows: all(row[at] == row[at].to_integral_value() for row in rows for at in counts),
+    )
     # Also where the keys have no day, the rows of other days are left out.
-    day_column = table.columns.get("day")
-    places = [*([] if day_column is None else [day_column]), *(table.columns[f] for f in fields)]
-    if _is_sum(numbers) and all(cell_at(table.lines[-1], place) is None for place in places):
+    key_places = [table.columns[name] for name in ("day", *fields) if name in table.columns]
+    if _is_sum(numbers) and all(cell_at(table.lines[-1], place) is None for place in key_places):
         table.leave_out("of totals")
         table.lines.pop()
         numbers.pop()
     days: Sequence[date | None] = [None] * len(numbers)
     order = ""
-    if day_column is not None:
-        known_days, order = table.days(day_column, period)
-        full_period = (min(known_days), max(known_days))
+    if "day" in table.columns:
+        rows, order = table.column(
+            DAYS,
+            [table.columns["day"]],
+            lambda rows: (
+                period is not None and all(period[0] <= day <= period[1] for (day,) in rows)
+            ),
+        )
+        days = known_days = [day for (day,) in rows]
+        full_period = min(known_days), max(known_days)
         first, last = period or full_period
         if not any(first <= day <= last for day in known_days):
             raise CommandError(
                 f"{path} has no row of {span(first, last)}; it has {span(*full_period)}.",
                 remedy="Give another PERIOD, or leave it out.",
             )
-        days = known_days
     elif period is not None:
         first, last = period
     else:
@@ -110,8 +118,8 @@ def read_statement(
             remedy="Give the PERIOD that it covers, such as 2026-01.",
         )
     scales = [
-        max(0, *(-int(row[index].as_tuple().exponent) for row in numbers))
-        for index in range(len(figures))
+        max(0, *(-int(number.as_tuple().exponent) for number in column))
+        for column in zip(*numbers, strict=True)
     ]
     statement = Statement(keys, fields, figures, scales, first, last, table.currency())
     zeros = (Decimal(0),) * len(figures)
@@ -120,21 +128,18 @@ def read_statement(
         if day and not first <= day <= last:
             table.leave_out("of other days")
             continue
-        key = (
-            day if "day" in keys else None,
-            tuple(str(cell_at(line, table.columns[name]) or "") for name in fields),
-        )
+        group = tuple(str(cell_at(line, table.columns[name]) or "") for name in fields)
+        key = day if "day" in keys else None, group
         line_before = signatures.setdefault((key, table.signature(line)), line[0])
         if line_before != line[0]:
             raise CommandError(
                 f"{path}, rows {line_before} and {line[0]}: nothing tells these rows of "
-                f"{' '.join(map(str, filter(None, (day, *key[1]))))} apart.",
+                f"{' '.join(map(str, filter(None, (day, *group))))} apart.",
                 remedy="Delete one, or add them up.",
             )
-        sums = map(Decimal.__add__, statement.rows.get(key, zeros), values)
-        statement.rows[key] = tuple(sums)
+        statement.rows[key] = tuple(map(Decimal.__add__, statement.rows.get(key, zeros), values))
         statement.parts[key] = statement.parts.get(key, 0) + 1
-    reading = ", ".join(filter(None, (table.layout.name, mark and f"decimal {mark}", order)))
+    reading = ", ".join(filter(None, (table.layout.name, mark, order)))
     statement.remarks = table.remarks(
         {"day", *keys, *fields, *figures}, reading, len(statement.rows)
     )
@@ -149,7 +154,7 @@ class _Table:
     layout: Layout
     rows_above: int
     heading: list[Cell]
-    columns: dict[str, int]
+    columns: dict[str, int] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     omissions: dict[str, int] = field(default_factory=dict)
 
@@ -173,7 +178,7 @@ class _Table:
             if most:
                 # The first such line of a layout; later ones repeat it.
                 row = counts.index(most)
-                tables.setdefault(most, []).append(cls(path, layout, row, lines[row], {}))
+                tables.setdefault(most, []).append(cls(path, layout, row, lines[row]))
         if not tables:
             begin = ", ".join(str(cell) for cell in first if cell)
             raise SettingsError(
@@ -245,15 +250,18 @@ class _Table:
     def leave_out(self, noun: str) -> None:
         self.omissions[noun] = self.omissions.get(noun, 0) + 1
 
-    def read(self, figures: Sequence[str]) -> list[str]:
+    def read(self) -> list[str]:
         """Read the lines with figures, without those of totals; return the figures not blank.
 
         Raises:
-            CommandError: if there is none.
+            CommandError, SettingsError: if there is none.
         """
+        figures = [name for name in FIGURES if name in self.columns]
+        if not figures:
+            raise self.unmapped("a figure", "impressions")
         text_places = [place for name, place in self.columns.items() if name not in figures]
         for line in islice(self.layout.lines(), self.rows_above + 1, None):
-            first = next((cell for cell in line[1] if cell), None)
+            first = next(filter(None, line[1]), None)
             if all(cell_at(line, self.columns[name]) is None for name in figures):
                 # A row without figures and without a text is only space.
                 if first:
@@ -274,118 +282,60 @@ class _Table:
             if any(cell_at(line, self.columns[name]) is not None for line in self.lines)
         ]
 
-    def numbers(self, figures: Sequence[str]) -> tuple[list[Figures], str]:
-        """Return the figures of each line, and the name of their decimal mark if it shows.
+    def column(
+        self,
+        notation: Notation,
+        places: Sequence[int],
+        is_likely: Callable[[list[tuple[Any, ...]]], bool],
+    ) -> tuple[list[tuple[Any, ...]], str]:
+        """Return the values at these places of each line, and how they are written, if it shows.
 
-        The mark is the one with which all numbers can be read, and all counts are whole.
+        They are written in the way in which all of them can be read: 1.234 is a thousand or one
+        and a bit, and another cell tells. If there are two ways, one is taken only if its values
+        are the likely ones.
 
         Raises:
-            CommandError: for text that is no number, and if both marks are possible.
+            CommandError: for a cell that no way of those above it can read, and if two are likely.
         """
-        places = [self.columns[name] for name in figures]
-        # 1.234 is a thousand or one and a bit. All cells are read with either mark at once, and a
-        # mark that does not fit a cell is out.
-        readings: dict[str, list[Figures]] = {mark: [] for mark in NUMBERS}
-        for line in self.lines:
-            cells = [cell_at(line, place) for place in places]
-            rows = {mark: [number_of(cell, mark) for cell in cells] for mark in readings}
-            fitting = {
-                mark: tuple(number for number in row if number is not None)
-                for mark, row in rows.items()
-                if None not in row
-            }
-            if not fitting:
-                place = next(row.index(None) for row in rows.values())
-                raise self._no_number(line[0], cells[place], places[place])
-            readings = {mark: readings[mark] for mark in fitting}
-            for mark, row in fitting.items():
-                readings[mark].append(row)
-        marks = [*readings]
-        # Both marks fit, with other values: counts have to be whole, which most often decides.
-        if len(marks) > 1 and readings["."] != readings[","]:
-            counts = [indexes for indexes, name in enumerate(figures) if name not in MONEY]
-            marks = [
-                mark
-                for mark in marks
-                if all(
-                    row[index] == row[index].to_integral_value()
-                    for row in readings[mark]
-                    for index in counts
-                )
-            ]
-            if len(marks) != 1:
-                sample = next(
-                    cell_at(line, place)
-                    for index, line in enumerate(self.lines)
-                    for n, place in enumerate(places)
-                    if readings["."][index][n] != readings[","][index][n]
-                )
+        cells = [[cell_at(line, place) for place in places] for line in self.lines]
+        values = [[*map(notation.read, row)] for row in cells]
+        ways = [*values[0][0]]
+        for line, row in zip(self.lines, values, strict=True):
+            for place, options in zip(places, row, strict=True):
+                if not (fitting := [way for way in ways if way in options]):
+                    raise self._unread(line, place, notation)
+                ways = fitting
+        readings = {way: [tuple(cell[way] for cell in row) for row in values] for way in ways}
+        (way, rows), *others = readings.items()
+        if others and rows == others[0][1]:
+            return rows, ""
+        if others:
+            likely = [way for way in ways if is_likely(readings[way])]
+            if len(likely) != 1:
+                pairs = zip(chain(*cells), chain(*values), strict=True)
+                cell, options = next(pair for pair in pairs if len({*pair[1].values()}) > 1)
+                choices = " or ".join(str(options[way]) for way in ways)
                 raise CommandError(
-                    f"{self.path}: '{sample}' may be {number_of(sample, '.'):f} or "
-                    f"{number_of(sample, ','):f}.",
-                    remedy="Export the report without thousands separators.",
+                    f"{self.path}: '{cell}' may be {choices}.", remedy=notation.clarity
                 )
-        mark = marks[0]
-        differ = len(marks) < len(NUMBERS)
-        return readings[mark], ("point" if mark == "." else "comma") if differ else ""
+            way = likely[0]
+        return readings[way], f"{notation.title} {way}"
 
-    def _no_number(self, number: int, cell: Cell, place: int) -> CommandError:
-        place_text = f"{self.path}, row {number}, {self.heading[place]}: '{cell}'"
+    def _unread(self, line: Line, place: int, notation: Notation) -> CommandError:
+        cell = cell_at(line, place) or ""
+        problem, remedy = f"is not {notation.noun} like those above it", notation.correction
         if str(cell).startswith("="):
+            problem = "is a formula without a value"
             remedy = "Open the file in a spreadsheet, save it, and run this again."
-            return CommandError(f"{place_text} is a formula without a value.", remedy=remedy)
         return CommandError(
-            f"{place_text} is not a number like those above it.",
-            remedy="Correct it, or leave the column out: --map FIELD=",
+            f"{self.path}, row {line[0]}, {self.heading[place]}: '{cell}' {problem}.", remedy=remedy
         )
-
-    def days(self, place: int, period: tuple[date, date] | None) -> tuple[list[date], str]:
-        """Return the day of each line, and how days are written if it could be otherwise.
-
-        Raises:
-            CommandError: for text that is no day, and if day and month could be swapped.
-        """
-        # As with numbers: each order of day and month is kept until a row refutes it.
-        readings: dict[str, list[date]] = {order: [] for order in ORDERS}
-        for line in self.lines:
-            dates = days_of(cell_at(line, place))
-            for order in [*readings]:
-                if order in dates:
-                    readings[order].append(dates[order])
-                elif len(readings) > 1:
-                    del readings[order]
-                else:
-                    raise CommandError(
-                        f"{self.path}, row {line[0]}, {self.heading[place]}: "
-                        f"'{cell_at(line, place) or ''}' is not a day like those above it.",
-                        remedy="Write days as 2026-01-31, in every row.",
-                    )
-        (order, days), *alternatives = readings.items()
-        if not alternatives:
-            return days, f"days as {order}"
-        # Both orders give the same days, such as 01/01.
-        if days == alternatives[0][1]:
-            return days, ""
-        days_inside = [
-            (order, days)
-            for order, days in readings.items()
-            if period and all(period[0] <= day <= period[1] for day in days)
-        ]
-        if len(days_inside) != 1:
-            raise CommandError(
-                f"{self.path}: '{cell_at(self.lines[0], place)}' may be {days[0]} or "
-                f"{alternatives[0][1][0]}, and no other row tells day from month.",
-                remedy="Give the PERIOD that all rows lie in, or write days as 2026-01-31.",
-            )
-        return days_inside[0][1], f"days as {days_inside[0][0]}"
 
     def signature(self, line: Line) -> tuple[Cell, ...]:
         """Return what tells a row from others of its key: every cell but figures and rates."""
         figures = {self.columns[name] for name in FIGURES if name in self.columns}
         return tuple(
-            cell
-            for place, cell in enumerate(line[1])
-            if place not in figures and not is_fraction(cell)
+            cell for place, cell in enumerate(line[1]) if place not in figures and not is_rate(cell)
         )
 
     def currency(self) -> str | None:
