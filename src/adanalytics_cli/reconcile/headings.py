@@ -19,7 +19,7 @@ _HEADINGS: Mapping[str, str] = {
     "campaign": "campaign campaignname campaigns kampagne kampagnenname campagne campaña campagna "
     "campanha order ordername insertionorder",
     "campaign_id": "campaignid kampagnenid orderid insertionorderid",
-    "demand_tag": "demandtag demandtagname tag tagname",
+    "demand_tag": "demandtag demandtagname tagname",
     "demand_tag_id": "demandtagid tagid",
     "requests": "requests request anfragen requêtes",
     "impressions": "impressions impression imps imp impr impressionen einblendungen impresiones "
@@ -66,27 +66,23 @@ _CURRENCIES = frozenset(
         "CNY",
     )
 )
-_SIGNS = {"€": "EUR", "£": "GBP"}
 _NEUTRAL = frozenset(("total", "sum", "of", "ad", "server", "gesamt", "summe"))
 
 
 def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
-    """Return the fields that a heading may stand for; a name that was given decides."""
+    """Return the fields that a heading stands for; a name that was given decides."""
     text = str(cell or "")
-    if matches := [
-        name for name, heading in names.items() if heading.casefold() == text.casefold()
+    if named := [
+        name for name, heading in names.items() if text and heading.casefold() == text.casefold()
     ]:
-        return matches if text else []
+        return named
     words = re.findall(r"[^\W_]+", re.sub(r"\(.*?\)|\[.*?\]", " ", text))
-    words = [word for word in words if word not in _CURRENCIES]
-    word_text = "".join(word for word in map(str.casefold, words) if word not in _NEUTRAL)
-    # Tag is German for day; the cells below decide.
-    fields = ["day", "demand_tag"] if word_text == "tag" else [_FIELD_OF.get(word_text, "")]
-    return [name for name in fields if name and name not in names]
+    words = [word.casefold() for word in words if word not in _CURRENCIES]
+    field = _FIELD_OF.get("".join(word for word in words if word not in _NEUTRAL))
+    return [field] if field and field not in names else []
 
 
 def currency_of(headings: Sequence[str]) -> str | None:
     """Return the currency that one of these headings names."""
-    signs = [name for mark, name in _SIGNS.items() if any(mark in text for text in headings)]
-    words = [word for text in headings for word in re.findall("[A-Z]{3}", text)]
-    return next((word for word in [*words, *signs] if word in _CURRENCIES), None)
+    text = " ".join(headings).replace("€", " EUR ").replace("£", " GBP ")
+    return next((word for word in re.findall("[A-Z]{3}", text) if word in _CURRENCIES), None)
