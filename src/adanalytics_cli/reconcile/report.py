@@ -88,7 +88,9 @@ class Reconciliation:
         side = "ours" if theirs is None else "both" if any(ours) else "theirs"
         for index, name in enumerate(self.search.names):
             pair = ((theirs or zeros)[index], ours[index])
-            is_above = self._is_above(*pair) and not self.search.within_rounding(key, index)
+            is_above = self._is_above(*pair) and not self.search.within_rounding(
+                key, index, pair[1]
+            )
             yield Gap(name, *pair, key, side, is_above)
 
     def _is_above(self, theirs: Decimal, ours: Decimal) -> bool:
