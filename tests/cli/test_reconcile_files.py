@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 from tests.cli.run import Run
 
-from adanalytics_cli.core.errors import CommandError, SettingsError
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.reconcile import cells
 from adanalytics_cli.reconcile.statement import Statement, read_statement
 from adanalytics_cli.reconcile.values import days_of, numbers_of
@@ -282,14 +282,12 @@ def test_months_first_or_last_shows_in_the_column_or_the_period(tmp_path: Path) 
     assert [day for day, _ in read(file, period=None).rows] == [date(2026, 2, 2)]
 
 
-def test_a_tag_is_a_german_day(tmp_path: Path) -> None:
+def test_a_tag_is_a_day_or_a_demand_tag(tmp_path: Path) -> None:
     file = tmp_path / "theirs.csv"
     file.write_text("Tag,Klicks\n15.01.2026,1\n")
     assert read(file).by == ["day"]
     file.write_text("Date,Tag,Klicks\n15.01.2026,Preroll,1\n")
-    with pytest.raises(SettingsError, match="more than one column for day: 'Date' or 'Tag'"):
-        read(file)
-    assert read(file, demand_tag="Tag").by == ["day", "demand_tag"]
+    assert read(file).by == ["day", "demand_tag"]
 
 
 def test_against_a_service(run: Run, service: LocalServer, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ _HEADINGS: Mapping[str, str] = {
     "campaign": "campaign campaignname campaigns kampagne kampagnenname campagne campaña campagna "
     "campanha order ordername insertionorder",
     "campaign_id": "campaignid kampagnenid orderid insertionorderid",
-    "demand_tag": "demandtag demandtagname tagname",
+    "demand_tag": "demandtag demandtagname tag tagname",
     "demand_tag_id": "demandtagid tagid",
     "requests": "requests request anfragen requêtes",
     "impressions": "impressions impression imps imp impr impressionen einblendungen impresiones "
@@ -70,7 +70,7 @@ _NEUTRAL = frozenset(("total", "sum", "of", "ad", "server", "gesamt", "summe"))
 
 
 def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
-    """Return the fields that a heading stands for; a name that was given decides."""
+    """Return the fields that a heading may stand for; a name that was given decides."""
     text = str(cell or "")
     if named := [
         name for name, heading in names.items() if text and heading.casefold() == text.casefold()
@@ -78,8 +78,10 @@ def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
         return named
     words = re.findall(r"[^\W_]+", re.sub(r"\(.*?\)|\[.*?\]", " ", text))
     words = [word.casefold() for word in words if word not in _CURRENCIES]
-    field = _FIELD_OF.get("".join(word for word in words if word not in _NEUTRAL))
-    return [field] if field and field not in names else []
+    word_text = "".join(word for word in words if word not in _NEUTRAL)
+    # Tag is German for day; the cells below decide.
+    fields = ["day", "demand_tag"] if word_text == "tag" else [_FIELD_OF.get(word_text, "")]
+    return [name for name in fields if name and name not in names]
 
 
 def currency_of(headings: Sequence[str]) -> str | None:

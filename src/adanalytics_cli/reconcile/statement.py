@@ -16,7 +16,7 @@ from adanalytics_client._json.fields import GROUPS, ID_OF, GroupBy
 
 from .cells import Cell, Layout, Line, layouts_of
 from .headings import FIGURES, MONEY, currency_of, fields_of
-from .values import DAYS, NUMBERS, Notation, cell_at, is_rate, is_total
+from .values import DAYS, NUMBERS, Notation, cell_at, days_of, is_rate, is_total
 
 _HEADING_WITHIN = 50
 Key = tuple[date | None, tuple[str, ...]]
@@ -208,7 +208,14 @@ class _Table:
                 raise SettingsError(f"{self.path} has no column '{name}'.", remedy=hint)
         places: dict[str, list[int]] = {}
         for place, cell in enumerate(self.heading):
-            for name in fields_of(cell, names):
+            fields = fields_of(cell, names)
+            if len(fields) > 1:
+                # German for day, and the short name of a demand tag.
+                rows = islice(self.layout.lines(), self.rows_above + 1, 99)
+                cells = (cell_at(line, place) for line in rows)
+                is_day = next((bool(days_of(cell)) for cell in cells if cell), False)
+                fields = ["day" if is_day else "demand_tag"]
+            for name in fields:
                 places.setdefault(name, []).append(place)
         for name, several in places.items():
             if len(several) > 1:
