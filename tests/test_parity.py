@@ -23,14 +23,10 @@ from adanalytics_client import AsyncClient, Client, Event, SummaryRow
 from adanalytics_client._base import formats as file_formats
 from adanalytics_client._base.urls import OPERATIONS
 from adanalytics_client._base.validation import EXTRA_OF
-from adanalytics_client._events.check import Check
-from adanalytics_client._events.plan import Split
 from adanalytics_client._json.columns import EVENT_COLUMNS, GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.fields import GROUPS, ID_OF, TABLE_OF
 from adanalytics_client._json.rates import RATES
 from adanalytics_client._shapes.service import Grouping
-from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.records.layout import PartFormat, Partition, TableFormat
 from adanalytics_server.accounts.people import Role
 from adanalytics_server.api import summaries
 from adanalytics_server.api.requests import BulkExportRequest
@@ -87,24 +83,8 @@ def test_pages_name_the_table_of_each_group(table: str) -> None:
     assert f"`{table}`" in page("docs/how-to/query-a-dataset.md")
 
 
-@pytest.mark.parametrize(
-    ("command", "flag", "literal"),
-    [
-        ("events", "--split", Split),
-        ("events", "--check", Check),
-        ("export", "--check", Check),
-        ("sync", "--check", Check),
-        ("sync", "--format", PartFormat),
-        ("sync", "--table", TableFormat),
-        ("sync", "--partition", Partition),
-        ("sync", "--via", Via),
-        ("server user add", "--role", Role),
-    ],
-)
-def test_an_option_takes_what_the_package_behind_it_takes(
-    command: str, flag: str, literal: object
-) -> None:
-    assert choices(command, flag) == get_args(literal)
+def test_an_account_takes_the_roles_of_the_server() -> None:
+    assert choices("server user add", "--role") == get_args(Role)
 
 
 def test_all_know_the_same_fields() -> None:

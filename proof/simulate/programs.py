@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from adanalytics_client import Observer, SeenEvents
+from adanalytics_client._base.choices import Split
 from adanalytics_client._base.effects import Operation, Sleep
 from adanalytics_client._call.lists import dates, summary
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.fanout import Fetched, Job
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.plan import Split, slices_of
+from adanalytics_client._events.plan import slices_of
 from adanalytics_client._events.query import EventRequest, PullRun, plan_pull
 from adanalytics_client._events.resume import token_of
 from adanalytics_client._exports.download import ExportDownload

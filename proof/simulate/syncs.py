@@ -18,6 +18,7 @@ from unittest import mock
 import pyarrow.parquet as pq
 
 from adanalytics_client import Client, Observer, QuotaPolicy, RetryPolicy
+from adanalytics_client._base.choices import PartFormat, Partition
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
@@ -26,7 +27,6 @@ from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch as sync_fetch
-from adanalytics_client.dataset.records.layout import PartFormat, Partition
 from adanalytics_client.errors import AdAnalyticsError
 from proof.simulate.choices import Choices
 from proof.simulate.disk import Disk, Tree, forgetful_disk

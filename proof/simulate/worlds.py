@@ -10,11 +10,11 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 from adanalytics_client import Observer, QuotaPolicy, RetryPolicy
+from adanalytics_client._base.choices import Split
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Bearer, Config, Credential, Login
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.plan import Split
 from adanalytics_client._quota.store import QuotaStore
 from proof.simulate.choices import Choices
 from proof.simulate.disk import Disk, forgetful_disk

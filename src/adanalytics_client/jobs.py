@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ._events.check import Check
+from adanalytics_client._base.choices import Check
+
 from ._exports.download import ExportDownload
 from ._exports.saved import SavedJob, read_saved
 from ._exports.status import ONE_HOUR, ExportStatus

@@ -6,13 +6,14 @@ Examples:
     >>> client.events("2026-01-15", split=split).plan.slices[0].hour
 """
 
+from adanalytics_client._base.choices import Check, Split
+
 from ._base.clock import Clock
 from ._base.dates import Day
 from ._base.formats import Format
 from ._base.urls import Params
-from ._events.check import Check
 from ._events.page import EventId
-from ._events.plan import Cut, DateRange, Slice, Split
+from ._events.plan import Cut, DateRange, Slice
 from ._events.slice import OnDrift
 from ._json.exact import Json
 from ._json.fields import GroupBy

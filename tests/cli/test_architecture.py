@@ -22,6 +22,7 @@ ARROWS: dict[str, set[str]] = {
 OTHERS = ("adanalytics_client.", "adanalytics_server.")
 # What the command line shares with the client and users of the library do not need.
 INTERNALS = (
+    "adanalytics_client._base.choices",
     "adanalytics_client._base.dates",
     "adanalytics_client._base.escaping",
     "adanalytics_client._base.files",

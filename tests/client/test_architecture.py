@@ -30,6 +30,7 @@ ON_TOP: dict[str, set[str]] = {
 }
 # What a dataset and Spark share with the client and users of the library do not need.
 INTERNALS = (
+    "_base.choices",
     "_base.compression",
     "_base.dates",
     "_base.files",

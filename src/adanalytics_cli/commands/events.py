@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import get_args
 
 from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck, how_to_go_on
@@ -15,13 +15,9 @@ from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import FORMATS, Output, columns_option, gather_output
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
+from adanalytics_client._base.choices import Check, Split
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import EVENT_COLUMNS
-
-if TYPE_CHECKING:
-    from adanalytics_client.types import Check
-
-Split = Literal["hourly", "daily", "none", "auto"]
 
 LARGEST_PAGE = 10_000
 _FORMATS = tuple(FORMATS.values())
@@ -78,7 +74,7 @@ def events(
     split: Split,
     per_page: int | None,
     concurrency: int,
-    check: "Check",
+    check: Check,
     columns: tuple[str, ...],
     limit: int | None,
     output: Output,

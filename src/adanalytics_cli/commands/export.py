@@ -22,13 +22,13 @@ from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output import formats
 from adanalytics_cli.output.output_file import file_path, is_device, open_stream, output_option
 from adanalytics_client import Period
+from adanalytics_client._base.choices import Check
 from adanalytics_client._base.formats import BINARY, EXPORT_FORMATS, EXPORT_SUFFIXES, suffix_of
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, ExportJob
     from adanalytics_client._progress.progress import Progress
-    from adanalytics_client.types import Check
 
 # Bytes; a saved export has a few kilobytes, mostly signed addresses. A file of more is none.
 _LONGEST = 1 << 20
@@ -175,7 +175,7 @@ def export(
     file_format: str | None,
     compression: str | None,
     output: Path | None,
-    check: "Check",
+    check: Check,
     deadline: float,
     no_wait: bool,
     job: Path | None,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -53,7 +53,7 @@ Where = Literal["keyring", "file"]
         flag("--api-key-stdin", "Read an API key from stdin."),
         option(
             "--store",
-            ("keyring", "file"),
+            get_args(Where),
             None,
             "Where to store it; by default the keyring, or a private file if there is none.",
         ),

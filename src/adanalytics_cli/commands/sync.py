@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -18,13 +18,13 @@ from adanalytics_cli.core.periods import period, period_arguments, span
 from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.output.formats import json_option
 from adanalytics_client import Observer, Period
+from adanalytics_client._base.choices import Check, PartFormat, Partition, TableFormat, Via
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.observers import RequestDue, WaitStarted
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset import PartFormat, Partition, SyncReport, TableFormat, Via
-    from adanalytics_client.types import Check
+    from adanalytics_client.dataset import SyncReport
 
 
 @command(
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
         ),
         option(
             "-f --format file_format",
-            ("parquet", "jsonl"),
+            get_args(PartFormat),
             None,
             "Format of a new dataset; the default is parquet.",
         ),
         json_option(),
         option(
             "--table",
-            ("delta", "iceberg"),
+            get_args(TableFormat),
             None,
             "Let a table of this kind list the parquet files of a new dataset.",
         ),
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         ),
         option(
             "--partition",
-            ("day", "hour"),
+            get_args(Partition),
             None,
             "Files of a new dataset: one for each day that is over, or one for each hour; the "
             "default is day for parquet.",
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
         ),
         option(
             "--via",
-            ("auto", "pages", "export"),
+            get_args(Via),
             None,
             "Pull pages or bulk exports; auto picks the cheaper.",
             "auto",
@@ -125,18 +125,18 @@ def sync(
     start: Period | None,
     end: Period | None,
     location: str,
-    via: "Via",
-    file_format: "PartFormat | None",
-    table: "TableFormat | None",
+    via: Via,
+    file_format: PartFormat | None,
+    table: TableFormat | None,
     table_name: str | None,
     catalog: str | None,
     retain: str | None,
-    partition: "Partition | None",
+    partition: Partition | None,
     repartition: bool,
     repull: int | None,
     moved_from: str | None,
     workers: int | None,
-    check: "Check",
+    check: Check,
     max_requests: int | None,
     deadline: float | None,
     dry_run: bool,

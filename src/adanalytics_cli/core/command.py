@@ -8,12 +8,14 @@ from copy import copy
 from functools import partial
 from importlib import import_module
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import click
 from click.core import ParameterSource
 
-from .invocation import current_invocation, notice
+from adanalytics_client._base.choices import Check
+
+from .invocation import ColorChoice, current_invocation, notice
 from .numbers import Number
 from .prose import lines_of
 
@@ -409,7 +411,7 @@ OUTPUT_OPTIONS = (
     _run_option(["--debug"], is_flag=True, help="Show the traceback of an error, without secrets."),
     _run_option(
         ["--color"],
-        type=click.Choice(["auto", "always", "never"]),
+        type=click.Choice(get_args(ColorChoice)),
         help="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
     ),
 )
@@ -425,7 +427,7 @@ def check_option() -> click.Option:
     """Make the option that compares a pull with the service's own count."""
     return option(
         "--check",
-        ("auto", "always", "none"),
+        get_args(Check),
         None,
         "Compare the events with the service's own count, in one more request.",
         "auto",

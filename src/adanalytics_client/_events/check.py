@@ -4,8 +4,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from adanalytics_client._base.choices import Check
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Resource
@@ -15,9 +16,6 @@ from .paging import Cursor
 from .plan import Plan, Slice
 from .resume import Position
 from .slice import SliceEnd
-
-Check = Literal["auto", "always", "none"]
-"""When a pull is compared with the service's count: `auto` compares files, and pulls in doubt."""
 
 # A total that so many slices share, as their largest, may be a cap; fewer events are so by chance.
 _SHARED_BY = 3

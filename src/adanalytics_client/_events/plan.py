@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, Self
 
+from adanalytics_client._base.choices import Split
 from adanalytics_client._base.dates import Day, days_between, runs_of, to_day
 from adanalytics_client._base.effects import Pairs
 from adanalytics_client._base.quantities import counted
@@ -103,9 +104,6 @@ def check_slices(ranges: Sequence[DateRange], hour: int | None) -> None:
             remedy=remedy("split"),
         )
 
-
-Split = Literal["hourly", "daily", "none", "auto"]
-"""How a range is divided: one query per hour, per day or for all days, or the fewest requests."""
 
 LARGEST_PAGE = 10_000
 """The most events that a page may hold; the service's own bound on `per_page`."""

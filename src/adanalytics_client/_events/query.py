@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, Self, TypeVar
 
+from adanalytics_client._base.choices import Check, Split
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
@@ -18,13 +19,13 @@ from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 
 from .auto import Planner
-from .check import Check, Comparison, PullCheck
+from .check import Comparison, PullCheck
 from .comparison import compare
 from .counts import count_pull
 from .dedupe import Deduplicator, SeenEvents, check_seen
 from .fanout import Fetched, Job, PageFanout
 from .page import FetchedPage, Page, TextPage
-from .plan import LARGEST_PAGE, Plan, Slice, Split, make_plan
+from .plan import LARGEST_PAGE, Plan, Slice, make_plan
 from .reader import PageReader
 from .resume import Position, read_token, token_of
 from .slice import OnDrift, SliceRules

@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Collection, Sequence
 
+from adanalytics_client._base.choices import Check
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.check import Check, Comparison
+from adanalytics_client._events.check import Comparison
 from adanalytics_client._events.counts import (
     NotCounted,
     first_open_day,

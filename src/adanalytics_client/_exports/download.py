@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from adanalytics_client._base import effects
+from adanalytics_client._base.choices import Check
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.validation import check_choice, check_seconds, invalid
 from adanalytics_client._call.attempts import Access, Rules, attempts
@@ -18,7 +19,6 @@ from adanalytics_client._call.failures import (
     stated_reason,
 )
 from adanalytics_client._call.session import Session
-from adanalytics_client._events.check import Check
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (

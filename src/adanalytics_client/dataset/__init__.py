@@ -7,6 +7,8 @@ Examples:
     (600, 0)
 """
 
+from adanalytics_client._base.choices import PartFormat, Partition, TableFormat, Via
+
 from .changes import DayChange
 from .dataset import Dataset, Holdings
 from .errors import (
@@ -18,8 +20,7 @@ from .errors import (
     UnsuitablePlace,
 )
 from .hours.compare import ComparedFigure, UncomparedFigure
-from .planning import Via
-from .records.layout import Hour, PartFormat, Partition, TableFormat
+from .records.layout import Hour
 from .report import FailedQuery, Problem, Repair, SyncPlan, SyncReport, VerifyReport
 from .runs import Run
 from .tasks.task import Part, Task

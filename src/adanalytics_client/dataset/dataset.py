@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from adanalytics_client import Observer, Period, ServiceProfile
+from adanalytics_client._base.choices import PartFormat, Partition, TableFormat, Via
 from adanalytics_client._base.dates import to_range
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import BaseUrl
@@ -20,8 +21,7 @@ from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.types import Check, Day
 
 from .errors import DatasetDamaged, DatasetError, DatasetInUse, UnsuitablePlace
-from .planning import Via
-from .records.layout import DATA, OURS, PartFormat, Partition, TableFormat
+from .records.layout import DATA, OURS
 from .records.manifest import LAYOUT_OF, Identity, Manifest
 from .report import SyncPlan, SyncReport, VerifyReport
 from .storage.local import Store, open_store

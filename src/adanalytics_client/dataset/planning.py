@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple, Self
 
 from adanalytics_client import QuotaState
+from adanalytics_client._base.choices import Via
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, pages_of
 from adanalytics_client.pricing import Estimate, Pace, prices
@@ -16,9 +17,6 @@ from .records.layout import Hour
 
 Way = Literal["pages", "export"]
 """How the events of a query arrive: page by page, or as an export that the service writes."""
-
-Via = Literal["auto", "pages", "export"]
-"""How hours are pulled; `auto` chooses for each run of days by requests, then by bytes."""
 
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""

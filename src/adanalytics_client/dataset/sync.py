@@ -12,6 +12,7 @@ from datetime import date
 from functools import cache, partial
 from typing import NamedTuple, get_args
 
+from adanalytics_client._base.choices import Via
 from adanalytics_client._base.observer import notify
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.values import type_of
@@ -21,7 +22,7 @@ from .hours.compare import compare_day
 from .hours.totals import events_in
 from .narrowing import expected_requests, narrow
 from .needs import DayNeed, Needs, Reason
-from .planning import PullQuery, Via, Way, plan_queries, requests_of
+from .planning import PullQuery, Way, plan_queries, requests_of
 from .pull.fetch import expected_counts, forecast, most_requests
 from .pull.spool import Start, keep_started, list_started
 from .records.layout import Hour, hours_of

@@ -12,11 +12,10 @@ from typing import Any
 from tests.datasets import Row, read_rows
 
 from adanalytics_client import Client, Observer
+from adanalytics_client._base.choices import Partition, Via
 from adanalytics_client._json.fields import ID_OF
 from adanalytics_client.dataset import Dataset, SyncReport
-from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
-from adanalytics_client.dataset.records.layout import Partition
 from adanalytics_client.observers import RequestDue, WaitStarted
 from adanalytics_server.local import LocalServer
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client.dataset.records.layout import TableFormat
+from adanalytics_client._base.choices import TableFormat
 from adanalytics_client.tables import event_schema
 
 deltalake = pytest.importorskip("deltalake", reason="make test-spark installs deltalake")

@@ -13,9 +13,9 @@ from tests.client.dataset.shop import COUNT, FIRST, SECOND, Shop
 from tests.datasets import READERS, Row, files_in, flip
 
 from adanalytics_client import ConfigurationError
+from adanalytics_client._base.choices import Via
 from adanalytics_client.dataset import Dataset, DatasetError, Hour, Partition
 from adanalytics_client.dataset.hours import files
-from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records import contents
 from adanalytics_client.dataset.records.contents import Contents

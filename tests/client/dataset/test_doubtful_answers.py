@@ -12,8 +12,8 @@ from tests.server_answers import answer
 from tests.vocabularies import as_csv
 
 from adanalytics_client import Client
+from adanalytics_client._base.choices import Via
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records.manifest import seal
 from adanalytics_server.local import LocalServer

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 from adanalytics_client import Client
+from adanalytics_client._base.choices import PartFormat
 from adanalytics_client.dataset import Dataset, Hour, verify
 from adanalytics_client.dataset.hours import files, ids, sort
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import HourReader
-from adanalytics_client.dataset.records.layout import PartFormat, hours_of
+from adanalytics_client.dataset.records.layout import hours_of
 from adanalytics_client.dataset.records.manifest import LAYOUT_OF, Identity
 from adanalytics_client.dataset.storage.local import open_store
 from adanalytics_server.local import LocalServer, Sample

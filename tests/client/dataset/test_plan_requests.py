@@ -9,10 +9,10 @@ from tests.datasets import read_rows
 from tests.server_answers import answer
 
 from adanalytics_client import Client, ServiceProfile
+from adanalytics_client._base.choices import Via
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.sections import Section
-from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.types import ExportProfile, PageProfile
 from adanalytics_server.faults import Fault

@@ -5,10 +5,10 @@ from datetime import date, timedelta
 
 import pytest
 
+from adanalytics_client._base.choices import Via
 from adanalytics_client.dataset.planning import (
     DAYS_PER_EXPORT,
     ExpectedCounts,
-    Via,
     plan_queries,
     requests_of,
 )

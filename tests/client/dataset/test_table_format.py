@@ -17,8 +17,8 @@ from tests.client.dataset.table_reader import Reader, configure
 from tests.test_docs import TABLE_PAGE, code_of
 
 from adanalytics_client import AdAnalyticsError, Client, ConfigurationError
+from adanalytics_client._base.choices import TableFormat
 from adanalytics_client.dataset import Dataset, DatasetError
-from adanalytics_client.dataset.records.layout import TableFormat
 from adanalytics_client.dataset.records.manifest import Identity, Manifest
 from adanalytics_client.dataset.schema import Schema
 from adanalytics_client.dataset.storage.local import open_store

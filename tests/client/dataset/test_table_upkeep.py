@@ -12,9 +12,9 @@ from tests.client.dataset.table_reader import Reader, configure
 from tests.programs import run_program
 
 from adanalytics_client import Client, ConfigurationError
+from adanalytics_client._base.choices import TableFormat
 from adanalytics_client.dataset import Dataset, DatasetError, TableConflict
 from adanalytics_client.dataset.query.files import CommittedFiles
-from adanalytics_client.dataset.records.layout import TableFormat
 from adanalytics_client.dataset.tables import delta, iceberg
 from adanalytics_server.local import LocalServer
 

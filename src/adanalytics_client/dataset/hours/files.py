@@ -17,10 +17,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from adanalytics_client._base.choices import PartFormat
 from adanalytics_client._json.types import became_text, join_columns
 from adanalytics_client._outputs.arrow.conversion import as_text
 from adanalytics_client.dataset.planning import PullQuery
-from adanalytics_client.dataset.records.layout import HOURS, Hour, PartFormat
+from adanalytics_client.dataset.records.layout import HOURS, Hour
 from adanalytics_client.dataset.records.manifest import (
     UNCONFIRMED,
     FileRecord,

@@ -7,18 +7,9 @@ else has its own folder beside it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal, Self
+from typing import Self
 
 from adanalytics_client._base.dates import LATENESS
-
-PartFormat = Literal["parquet", "jsonl"]
-"""The format of a dataset's files; all files have the same format."""
-
-TableFormat = Literal["delta", "iceberg"]
-"""The format of a table that lists the files of a dataset."""
-
-Partition = Literal["day", "hour"]
-"""What the folders of a dataset divide: days, in files with a column `hour`, or also hours."""
 
 DATA = "data"
 OURS = "_adanalytics"

@@ -10,23 +10,14 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
+from adanalytics_client._base.choices import PartFormat, Partition, TableFormat
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.types import Types
 from adanalytics_client.dataset.errors import DatasetDamaged, DatasetError
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.storage.local import Store
 
-from .layout import (
-    DATA,
-    HOURS,
-    IDENTITY,
-    MANIFEST,
-    Hour,
-    PartFormat,
-    Partition,
-    TableFormat,
-    hours_of,
-)
+from .layout import DATA, HOURS, IDENTITY, MANIFEST, Hour, hours_of
 
 T = TypeVar("T")
 

@@ -1,7 +1,9 @@
 """Recover from a stop between two steps of replacing the files of hours or days: see `contents`."""
 
+from adanalytics_client._base.choices import Partition
+
 from .contents import Contents, days_beside
-from .layout import JOURNAL, REPARTITION, Partition
+from .layout import JOURNAL, REPARTITION
 from .manifest import read_record
 from .repartition import repartition
 

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from adanalytics_client._base.choices import Partition
+
 from .contents import Contents
-from .layout import IDENTITY, REPARTITION, Partition
+from .layout import IDENTITY, REPARTITION
 from .manifest import LAYOUT_OF, seal
 
 
