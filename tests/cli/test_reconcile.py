@@ -465,7 +465,7 @@ def test_a_summary_without_a_known_group_is_not_one_group(
     words = ["--base-url", httpserver.url_for("/"), "--partner", "acme"]
     done = CliRunner().invoke(cli, ["reconcile", str(file), "2026-01-15", *words], obj=Invocation())
     assert (done.exit_code, done.stdout) == (7, "")
-    assert "The summary has no campaign_id and no campaign_name." in done.stderr
+    assert "The rows of the summary by campaign do not name their campaigns." in done.stderr
 
 
 def test_a_summary_without_days_is_not_compared_by_day(

@@ -1,11 +1,9 @@
 """`adanalytics reconcile`: the report of the other side against ours."""
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +11,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, completing, near_or_known, option, pairs_of
 from adanalytics_cli.core.errors import CommandError, MissingExtra
-from adanalytics_cli.core.invocation import Invocation, notice, print_json
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.periods import period, period_words, read_begun_period
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import Output, formats_with, gather_output, json_option
@@ -23,9 +21,6 @@ from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import GROUPS, ID_OF
-
-if TYPE_CHECKING:
-    from adanalytics_cli.reconcile.statement import Statement
 
 _FORMATS = formats_with()
 _PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*%?", re.ASCII)
@@ -157,8 +152,7 @@ def reconcile(
     progress = None
     if location:
         _, holdings = open_dataset(invocation, location)
-        labels = _labels(invocation, statement, location)
-        figures, partner = read_dataset(statement, location, holdings, labels), holdings.partner
+        figures, partner = read_dataset(statement, location, holdings), holdings.partner
     else:
         with connect(invocation) as (client, progress):
             figures, partner = (
@@ -184,24 +178,3 @@ def reconcile(
             f"{counted(len(gaps), 'figure')}, totals included, beyond {tolerance:f} %.",
             remedy=f"The worst is {reconciliation.describe(gaps[0])}.",
         )
-
-
-def _labels(
-    invocation: Invocation, statement: "Statement", location: str
-) -> dict[str, Mapping[str, str]]:
-    """Return the names of campaigns and demand tags by their ids, if the report has names.
-
-    Events have ids only; a sync keeps the names that summaries of its days tell.
-    """
-    from adanalytics_client.dataset.query.files import CommittedFiles
-
-    labels: dict[str, Mapping[str, str]] = {}
-    names = CommittedFiles.read(location).group_names if statement.names_of else {}
-    for key in statement.names_of:
-        group = names.get(key)
-        if group and group.first <= statement.first and statement.last <= group.last:
-            labels[key] = group.names
-        else:
-            text = f"The dataset has no {key} names of all these days: sync them, or compare by id."
-            notice(text, invocation)
-    return labels

@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from adanalytics_cli.core.periods import days_of
 from adanalytics_client._base.quantities import counted
 
-from .figures import DAY, Group, OwnFigures, add, start_of
+from .figures import DAY, OwnFigures, add, start_of
 from .headings import MONEY
-from .statement import Figures, Key
+from .statement import Figures, Group, Key
 
 Kind = Literal[
     "rounding",
@@ -80,10 +80,10 @@ class CauseSearch:
     """
 
     def __init__(self, own: OwnFigures, open_days: Collection[date]) -> None:
-        self.own, self.theirs = own, own.theirs
+        self.own, self.theirs = own, own.statement.rows
         self.names = own.statement.names
-        self.ours = {key: own.figures(key) for key in {*own.keys(), *own.theirs}}
-        theirs, ours = ({group for _, group in side} for side in (own.theirs, own.keys()))
+        self.ours = {key: own.figures(key) for key in {*own.keys(), *own.statement.rows}}
+        theirs, ours = ({group for _, group in side} for side in (own.statement.rows, own.keys()))
         self.groups, self.strangers = theirs & ours, (theirs - ours, ours - theirs)
         self.keys = sorted(key for key in self.ours if key[1] in self.groups)
         self.open_days = open_days
@@ -121,7 +121,7 @@ class CauseSearch:
     def within_rounding(self, key: Key, at: int, figure: Decimal) -> bool:
         """Return whether theirs is this figure, up to its rounding."""
         theirs = self.theirs.get(key, self.own.zeros)[at]
-        return abs(theirs - figure) <= self.units[at] * self.own.parts.get(key, 1)
+        return abs(theirs - figure) <= self.units[at] * self.own.statement.parts.get(key, 1)
 
     def _agree(self, keys: Iterable[Key]) -> bool:
         return all(

@@ -1,7 +1,6 @@
 """The rows of a reconciliation, the worst first, and what is said about them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -14,9 +13,9 @@ from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
 from adanalytics_client._base.quantities import counted
 
 from .causes import Cause, CauseSearch
-from .figures import DAY, OwnFigures
+from .figures import DAY
 from .headings import MONEY
-from .statement import Key, Statement
+from .statement import Key
 
 # More would push the totals and the cause off the screen.
 _ROWS_OF_TABLE = 20
@@ -52,46 +51,32 @@ class Gap(NamedTuple):
         return Decimal(format(self.difference * 100 / abs(self.ours), "z.2f"))
 
 
-@dataclass(slots=True)
 class Reconciliation:
     """The figures of both sides, and which differ by more than `tolerance` percent of ours."""
 
-    search: CauseSearch
-    tolerance: Decimal
-    source: str
-    partner: str
-    own: OwnFigures = field(init=False)
-    statement: Statement = field(init=False)
-    causes: list[Cause] = field(init=False)
-    totals: list[Gap] = field(init=False)
-    gaps: list[Gap] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.own, self.causes = self.search.own, self.search.find()
+    def __init__(self, search: CauseSearch, tolerance: Decimal, source: str, partner: str) -> None:
+        self.search, self.tolerance, self.source, self.partner = search, tolerance, source, partner
+        self.own, self.causes = search.own, search.find()
         self.statement = self.own.statement
-        names, sides = self.search.names, (self.search.theirs, self.search.ours)
-        self.totals = []
-        for index, name in enumerate(names):
+        self.totals, self.gaps = list[Gap](), list[Gap]()
+        for place, name in enumerate(self.statement.names):
             theirs, ours = (
-                sum((row[index] for row in side.values()), Decimal(0)) for side in sides
+                sum((row[place] for row in side.values()), Decimal(0))
+                for side in (search.theirs, search.ours)
             )
-            is_above = self._is_above(theirs, ours)
-            self.totals.append(Gap(name, theirs, ours, is_above=is_above))
-        self.gaps = [gap for key in sorted(self.search.ours) for gap in self._gaps_of(key)]
+            self.totals.append(Gap(name, theirs, ours, is_above=self._is_above(theirs, ours)))
+        for key in sorted(search.ours):
+            sides = zip(search.theirs.get(key, self.own.zeros), search.ours[key], strict=True)
+            side = "both" if any(search.ours[key]) else "theirs"
+            side = side if key in search.theirs else "ours"
+            for place, (theirs, ours) in enumerate(sides):
+                is_above = self._is_above(theirs, ours)
+                is_above &= not search.within_rounding(key, place, ours)
+                name = self.statement.names[place]
+                self.gaps.append(Gap(name, theirs, ours, key, side, is_above))
         # A large difference of a small figure matters less than a small one of a large figure.
         scales = {gap.figure: max(abs(gap.ours), abs(gap.theirs)) or 1 for gap in self.totals}
         self.gaps.sort(key=lambda gap: abs(gap.difference) / scales[gap.figure], reverse=True)
-
-    def _gaps_of(self, key: Key) -> Iterator[Gap]:
-        ours, zeros = self.search.ours[key], self.own.zeros
-        theirs = self.search.theirs.get(key)
-        side = "ours" if theirs is None else "both" if any(ours) else "theirs"
-        for index, name in enumerate(self.search.names):
-            pair = ((theirs or zeros)[index], ours[index])
-            is_above = self._is_above(*pair) and not self.search.within_rounding(
-                key, index, pair[1]
-            )
-            yield Gap(name, *pair, key, side, is_above)
 
     def _is_above(self, theirs: Decimal, ours: Decimal) -> bool:
         return abs(theirs - ours) * 100 > self.tolerance * abs(ours)

@@ -1,7 +1,7 @@
 """The other side's figures by day, campaign and demand tag, read from their report."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from itertools import chain, islice
@@ -19,7 +19,8 @@ from .headings import FIGURES, MONEY, currency_of, fields_of
 from .values import DAYS, NUMBERS, Notation, cell_at, days_of, is_rate, is_total
 
 _HEADING_WITHIN = 50
-Key = tuple[date | None, tuple[str, ...]]
+Group = tuple[str, ...]
+Key = tuple[date | None, Group]
 Figures = tuple[Decimal, ...]
 
 
@@ -34,8 +35,9 @@ class Statement:
         decimals: the most decimal digits of each figure.
         first, last: the days of the period.
         currency: the currency that a heading names.
-        rows: the figures of each key, whose groups are as written there.
+        rows: the figures of each key.
         parts: how many rows of the file were added up for a key.
+        labels: the words of each group as written there.
         remarks: how the file was read, and what of it was left out.
     """
 
@@ -48,6 +50,7 @@ class Statement:
     currency: str | None
     rows: dict[Key, Figures] = field(default_factory=dict)
     parts: dict[Key, int] = field(default_factory=dict)
+    labels: dict[Group, Group] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
     @property
@@ -57,6 +60,30 @@ class Statement:
             name: [group[index] for _, group in self.rows] for index, name in enumerate(self.fields)
         }
         return [name for name in ID_OF if not all(map(str.isdecimal, sides.get(name, ())))]
+
+    def part(self, places: Sequence[int]) -> "Statement":
+        """Return the statement without the figures that we do not have, and say so.
+
+        Raises:
+            CommandError: if none is left.
+        """
+        missing = [name for place, name in enumerate(self.names) if place not in places]
+        if not missing:
+            return self
+        remark = f"Not compared, because ours are not known: {', '.join(missing)}."
+        if not places:
+            raise CommandError(remark, remedy="Compare figures that adanalytics summary shows.")
+        names = [self.names[place] for place in places]
+        decimals = [self.decimals[place] for place in places]
+        rows = {key: tuple(row[place] for place in places) for key, row in self.rows.items()}
+        remarks = [*self.remarks, remark]
+        return replace(self, names=names, decimals=decimals, rows=rows, remarks=remarks)
+
+
+def folded(value: object) -> str:
+    """Return a word of a group without the capital letters and spaces that tell none apart."""
+    text = " ".join(str("" if value is None else value).casefold().split())
+    return "" if text in {"(none)", "(not set)", "(no name)", "none", "null", "-"} else text
 
 
 def read_statement(
@@ -128,15 +155,17 @@ def read_statement(
         if day and not first <= day <= last:
             table.leave_out("of other days")
             continue
-        group = tuple(str(cell_at(line, table.columns[name]) or "") for name in fields)
-        key = day if "day" in keys else None, group
+        words = tuple(str(cell_at(line, table.columns[name]) or "") for name in fields)
+        key = day if "day" in keys else None, tuple(map(folded, words))
         line_before = signatures.setdefault((key, table.signature(line)), line[0])
         if line_before != line[0]:
             raise CommandError(
                 f"{path}, rows {line_before} and {line[0]}: nothing tells these rows of "
-                f"{' '.join(map(str, filter(None, (day, *group))))} apart.",
+                f"{' '.join(map(str, filter(None, (day, *words))))} apart.",
                 remedy="Delete one, or add them up.",
             )
+        label = tuple(word or "(none)" for word in words)
+        statement.labels.setdefault(key[1], label)
         statement.rows[key] = tuple(map(Decimal.__add__, statement.rows.get(key, zeros), values))
         statement.parts[key] = statement.parts.get(key, 0) + 1
     reading = ", ".join(filter(None, (table.layout.name, mark, order)))
