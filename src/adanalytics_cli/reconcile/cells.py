@@ -5,16 +5,20 @@ import io
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adanalytics_cli.core.errors import CommandError, MissingExtra, remedy_of
 from adanalytics_client._base.quantities import in_bytes
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
 
 MOST_BYTES = 50_000_000
 # A workbook is compressed, so its size says little about what it becomes.
@@ -73,11 +77,10 @@ def layouts_of(path: Path) -> list[Layout]:
         raise CommandError(f"{path} is not text.", remedy="Give a .csv or .xlsx file.")
     if not text.strip():
         raise CommandError(f"{path} is empty.", remedy="Export the report again.")
-
-    def read(delimiter: str) -> Callable[[], Iterator[Line]]:
-        return lambda: _csv_lines(path, text, delimiter)
-
-    return [Layout(f"{name}{encoding}", read(mark)) for mark, name in _DELIMITERS.items()]
+    return [
+        Layout(f"{name}{encoding}", partial(_csv_lines, path, text, mark))
+        for mark, name in _DELIMITERS.items()
+    ]
 
 
 def _decode(content: bytes) -> tuple[str, str]:
@@ -127,21 +130,18 @@ def _sheets(path: Path, content: bytes) -> list[Layout]:
                 load_workbook(io.BytesIO(content), read_only=True, data_only=data_only)
                 for data_only in (True, False)
             )
-
-    def read(name: str) -> Callable[[], Iterator[Line]]:
-        sheets = (values[name], formulas[name])
-        return lambda: _sheet_lines(path, *(s.iter_rows(values_only=True) for s in sheets))
-
-    return [Layout(f"sheet {s.title}", read(s.title), s.title) for s in values.worksheets]
+    return [
+        Layout(f"sheet {sheet.title}", partial(_sheet_lines, path, sheet, source), sheet.title)
+        for sheet, source in zip(values.worksheets, formulas.worksheets, strict=True)
+    ]
 
 
-def _sheet_lines(
-    path: Path, values: Iterable[Sequence[object]], formulas: Iterable[Sequence[object]]
-) -> Iterator[Line]:
+def _sheet_lines(path: Path, *sheets: "Worksheet") -> Iterator[Line]:
     """Yield the rows that are not blank; a formula without a value is its own text."""
     rows = 0
     with _naming_damage(path):
-        for number, (cells, sources) in enumerate(zip_longest(values, formulas, fillvalue=()), 1):
+        rows_of_sheets = (sheet.iter_rows(values_only=True) for sheet in sheets)
+        for number, (cells, sources) in enumerate(zip_longest(*rows_of_sheets, fillvalue=()), 1):
             line = [
                 _cell(getattr(source, "text", source) if value is None else value)
                 for value, source in zip_longest(cells, sources)
