@@ -25,7 +25,7 @@ _FORMATS = formats_with()
         ),
         *output_options(_FORMATS),
     ],
-    gather=gather_output(_FORMATS, piped="csv"),
+    gather=gather_output(_FORMATS),
     details=(
         "When a sync replaces the events of a day that the service restated, it keeps the former "
         "totals, the last 20 of each day. Each row is a figure that changed: the number of events, "

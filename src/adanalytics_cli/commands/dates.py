@@ -61,7 +61,7 @@ _FORMATS = formats_with()
         "cd events && adanalytics dates --chart",
     ],
     connects=True,
-    gather=gather_output(_FORMATS, piped="csv"),
+    gather=gather_output(_FORMATS),
 )
 def dates(
     invocation: Invocation,

@@ -129,7 +129,7 @@ class MetricOptions:
     @classmethod
     def gather(cls, values: dict[str, Any]) -> None:
         """Put one object in the place of the values of `metric_options`."""
-        gather_output(_FORMATS, piped="csv")(values)
+        gather_output(_FORMATS)(values)
         values["options"] = cls(**{field.name: values.pop(field.name) for field in fields(cls)})
 
     def compared_spans(

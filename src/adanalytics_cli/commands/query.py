@@ -64,7 +64,7 @@ _FORMATS = formats_with("parquet")
         'adanalytics query "DESCRIBE events" --in s3://bucket/events',
         "adanalytics query --file report.sql --in acme --in other -o report.xlsx",
     ],
-    gather=gather_output(_FORMATS, piped="csv"),
+    gather=gather_output(_FORMATS),
 )
 def query(
     invocation: Invocation,

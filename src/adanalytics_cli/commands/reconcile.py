@@ -121,7 +121,7 @@ def _read_map(pairs: tuple[str, ...]) -> dict[str, str]:
         "adanalytics reconcile theirs.csv --map impressions='Billable Imps' -o gap.xlsx",
     ],
     connects=True,
-    gather=gather_output(_FORMATS, piped="csv"),
+    gather=gather_output(_FORMATS),
 )
 def reconcile(
     invocation: Invocation,

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     "sync",
     params=[
         *period_arguments(required=False),
-        click.Option(
-            ["--to", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
+        option(
+            "--to location",
+            click.Path(),
+            "DIR|URL",
+            "The dataset: a folder, or an address such as s3://bucket/events.",
             required=True,
-            help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
         option(
             "-f --format file_format",

@@ -446,6 +446,7 @@ def option(
     default: object = None,
     *,
     multiple: bool = False,
+    required: bool = False,
     callback: Callable[[click.Context, click.Parameter, Any], object] | None = None,
     reader: Callable[[Any], object] | None = None,
     complete: Complete | None = None,
@@ -455,12 +456,15 @@ def option(
     A function as the `kind` reads a text; a `reader` reads the value, which may be None or several.
     `complete` returns the words that the shell offers.
     """
+    # For click, None is a default, too, and then nothing is missing.
+    defaults: dict[str, Any] = {} if required else {"default": default}
     return click.Option(
         names.split(),
         type=kind if callable(kind) else click.Choice(kind),
         metavar=metavar,
-        default=default,
+        **defaults,
         multiple=multiple,
+        required=required,
         callback=(lambda _context, _parameter, value: reader(value)) if reader else callback,
         shell_complete=complete,
         help=summary,

@@ -180,7 +180,7 @@ class Output(NamedTuple):
     choice: str | None = None
 
 
-def gather_output(formats: Sequence[Format], *, piped: str) -> Gather:
+def gather_output(formats: Sequence[Format], *, piped: str = "csv") -> Gather:
     """Put the `Output` in the place of the values of `output_options`.
 
     Its format is that of `-f`, else that of the file suffix, else by whether stdout is a terminal.

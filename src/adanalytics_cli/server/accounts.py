@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import click
 
@@ -14,6 +14,8 @@ from adanalytics_cli.output.formats import TEXT_FORMATS, Output, format_option, 
 from adanalytics_cli.output.row_output import Listing, write_rows
 
 from .data_folder import data_option, server_command
+
+Role = Literal["admin", "analyst", "viewer"]
 
 
 def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
@@ -26,7 +28,7 @@ def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
             data_option(),
         ],
         examples=[f"adanalytics server {noun} list"],
-        gather=gather_output(TEXT_FORMATS, piped="csv"),
+        gather=gather_output(TEXT_FORMATS),
     )
     def listing(invocation: Invocation, output: Output, data: Path) -> None:
         from adanalytics_cli.console.table_view import Column
@@ -82,11 +84,12 @@ partner = CommandGroup(
     "add",
     params=[
         click.Argument(["email"], metavar="EMAIL"),
-        click.Option(
-            ["--role"],
-            type=click.Choice(["admin", "analyst", "viewer"]),
+        option(
+            "--role",
+            get_args(Role),
+            None,
+            "An admin reads every partner and makes API keys.",
             required=True,
-            help="An admin reads every partner and makes API keys.",
         ),
         option(
             "--partner partners",
@@ -107,7 +110,7 @@ partner = CommandGroup(
 def user_add(
     invocation: Invocation,
     email: str,
-    role: Literal["admin", "analyst", "viewer"],
+    role: Role,
     partners: tuple[str, ...],
     password_stdin: bool,
     data: Path,
@@ -165,13 +168,8 @@ user = CommandGroup(
 @server_command(
     "create",
     params=[
-        click.Option(
-            ["--user", "email"],
-            metavar="EMAIL",
-            required=True,
-            help="Admin whose access the key gets.",
-        ),
-        click.Option(["--name"], metavar="N", required=True, help="Purpose of the key."),
+        option("--user email", str, "EMAIL", "Admin whose access the key gets.", required=True),
+        option("--name", str, "N", "Purpose of the key.", required=True),
         data_option(),
     ],
     examples=[

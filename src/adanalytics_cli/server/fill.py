@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport
 
 
-_PARTNER = click.Option(
-    ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
-)
+_PARTNER = option("--partner partner_id", str, "ID", "Partner of the events.", required=True)
 
 
 @data_folder.server_command(
@@ -124,9 +122,7 @@ def _describe(report: "LoadReport") -> str:
     "generate",
     params=[
         _PARTNER,
-        click.Option(
-            ["--start"], metavar="DATE", required=True, callback=read_period, help="First day."
-        ),
+        option("--start", str, "DATE", "First day.", callback=read_period, required=True),
         option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
         option(
             "--events-per-day",
