@@ -210,6 +210,7 @@ def write_answers(
     from adanalytics_cli.output.summary_output import (
         Order,
         View,
+        field_names,
         find_names,
         key_columns,
         list_rows,
@@ -222,11 +223,10 @@ def write_answers(
         (name,) = find_names(first, group_by, [options.sort.removeprefix("-")], values)
         is_key = name in {column.key for column in key_columns(group_by)}
         order = Order(name, options.sort.startswith("-"), is_key)
-    rows = [row for answer in answers for row in answer.summary.rows]
-    row_names = {name for row in rows for name in row.model_fields_set}
+    row_names = field_names(answers)
     sorted_by = order.name if order else "revenue" if options.top else ""
     # Without it, the first rows would be those of the service, and not the top ones.
-    if rows and sorted_by in METRIC_COLUMNS - row_names:
+    if row_names and sorted_by in METRIC_COLUMNS - row_names:
         raise CommandError(
             f"No row has the column '{sorted_by}', so rows cannot be sorted by it.",
             remedy="Name another column with --sort.",

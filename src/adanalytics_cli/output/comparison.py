@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Context, Decimal
+from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Amount, Cell, Column, plain, thousands
+from adanalytics_cli.console.table_view import Amount, Cell, Column, Total, plain, thousands
 from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import days_of, span
 from adanalytics_client import ProtocolError, SummaryRow
@@ -26,6 +27,7 @@ from .summary_output import (
     Order,
     View,
     about_answers,
+    field_names,
     key_columns,
     labelled,
     name_column,
@@ -68,7 +70,9 @@ class Pair(NamedTuple):
             difference = _EXACT.subtract(Decimal(after), Decimal(before))
             change = int(difference) if isinstance(after, int) else difference
             if before:
-                part = self._part(metric, before, after)
+                exact = _exact(self.before, metric, before)
+                change_of_rate = _EXACT.subtract(_exact(self.after, metric, after), exact)
+                part = _EXACT.divide(change_of_rate, exact.copy_abs())
                 percent = Decimal(format(part.scaleb(2), "z.2f"))
         return dict(zip(VALUES, (before, after, change, percent), strict=True))
 
@@ -85,28 +89,18 @@ class Pair(NamedTuple):
         ]
         return Pair(self.key, *sides)
 
-    def _part(self, metric: str, before: Number, after: Number) -> Decimal:
-        """Return the change as a part of the amount before, of a rate without its rounding."""
-        exact = (_ratio(self.before, metric, before), _ratio(self.after, metric, after))
-        if exact[0] and exact[1] is not None:
-            before, after = exact[0], exact[1]
-        difference = _EXACT.subtract(Decimal(after), Decimal(before))
-        return _EXACT.divide(difference, Decimal(before).copy_abs())
 
-
-def _ratio(row: Mapping[str, object] | None, metric: str, metric_value: Number) -> Decimal | None:
-    """Return a rate from its numerator and denominator; None if they do not explain it."""
-    if metric not in RATIOS or not row or not isinstance(metric_value, Decimal):
-        return None
-    above, below, factor = RATIOS[metric]
-    parts = row.get(above), row.get(below)
+def _exact(row: Mapping[str, object] | None, metric: str, value: Number) -> Decimal:
+    """Return a value, a rate without its rounding if numerator and denominator explain it."""
+    above, below, factor = RATIOS.get(metric, Total())
+    numerator, denominator = ((row or {}).get(name) for name in (above, below))
     # A service of its own may have other metrics under these names.
-    if not all(isinstance(part, int | Decimal) for part in parts) or not parts[1]:
-        return None
-    numerator, denominator = (Decimal(str(part)) for part in parts)
-    ratio = _EXACT.divide(numerator * factor, denominator)
+    if not (isinstance(numerator, Number) and isinstance(denominator, Number) and denominator):
+        return Decimal(value)
+    ratio = _EXACT.divide(Decimal(numerator) * factor, Decimal(denominator))
     # More digits than the service states, if they are those of its own rate.
-    return ratio if ratio.quantize(metric_value, context=_EXACT) == metric_value else None
+    is_same = ratio.quantize(Decimal(value), context=_EXACT) == value
+    return ratio if is_same else Decimal(value)
 
 
 def _value(
@@ -133,12 +127,7 @@ class Comparison(NamedTuple):
 
     def file_rows(self, form: Format) -> Sequence[Mapping[str, object]]:
         """Return the rows of a file: key, metric, values and what they are about."""
-        names = {
-            name
-            for answer in self._answers
-            for row in answer.summary.rows
-            for name in row.model_fields_set
-        }
+        names = field_names(self._answers)
         metrics = self._metrics([name for name in (*_METRICS, EVENTS) if name in names])
         facts = self.after.facts() | {
             "before_start_date": self.before.first,
@@ -156,8 +145,7 @@ class Comparison(NamedTuple):
         """Return the rows of a table, whose values are text; with groups, the totals come last."""
         group_by = self.view.group_by
         usual = _OF_GROUPS if group_by else [column.key for column in summary_columns(None)]
-        rows = [*self.before.summary.rows, *self.after.summary.rows]
-        if any(EVENTS in row.model_fields_set for row in rows):
+        if EVENTS in field_names(self._answers):
             usual = [EVENTS, "revenue"]
         metrics = self._metrics(usual)
         pairs = self._sorted(metrics)
@@ -247,7 +235,9 @@ class Comparison(NamedTuple):
         if self.view.group_by == "day":
             return self._days()
         if self.view.group_by:
-            return self._groups(self.view.group_by)
+            # An id tells groups apart whose names are the same.
+            keys = [column.key for column in reversed(key_columns(self.view.group_by))]
+            return _match(keys, *(map(dict, answer.summary.rows) for answer in self._answers))
         rows = (answer.summary.rows for answer in self._answers)
         return iter([Pair({}, *(dict(pair[0]) if pair else {} for pair in rows))])
 
@@ -262,36 +252,27 @@ class Comparison(NamedTuple):
             days = days_of(answer.first, answer.last)
             sides.append([(day, rows.get(day, {})) for day in days])
         # By place: months of other lengths have no common dates.
-        for place in range(max(map(len, sides))):
-            (before_day, before), (day, after) = (
-                side[place] if place < len(side) else (None, None) for side in sides
-            )
+        for (before_day, before), (day, after) in zip_longest(*sides, fillvalue=(None, None)):
             if before or after:
                 yield Pair({"date": day, "before_date": before_day}, before, after)
         rest = (
             [dict(row) for row in answer.summary.rows if not isinstance(row.date, date)]
             for answer in self._answers
         )
-        yield from _match("date", "date", *rest)
-
-    def _groups(self, group_by: str) -> Iterator[Pair]:
-        sides = (map(dict, answer.summary.rows) for answer in self._answers)
-        if len(key_columns(group_by)) == 1:
-            return _match(group_by, group_by, *sides)
-        return _match(f"{group_by}_id", f"{group_by}_name", *sides)
+        yield from _match(["date"], *rest)
 
 
-def _match(id_of: str, name_of: str, *sides: Iterable[Row]) -> Iterator[Pair]:
-    """Yield the groups of both periods by their id, then those of the one before only."""
+def _match(keys: Sequence[str], *sides: Iterable[Row]) -> Iterator[Pair]:
+    """Yield the groups of both periods by the first key that they have, those of before last."""
 
-    def key_of(row: Row) -> tuple[str, str]:
-        return str(row.get(id_of)), str(row.get(name_of) if row.get(id_of) is None else "")
+    def key_of(row: Row) -> tuple[str, ...]:
+        return next(((key, str(row[key])) for key in keys if row.get(key) is not None), ())
 
     before, after = (_by_group((key_of(row), row) for row in rows) for rows in sides)
-    for key in dict.fromkeys([*after, *before]):
-        row = after.get(key) or before[key]
-        names = {id_of: row.get(id_of), name_of: row.get(name_of)}
-        yield Pair(names, before.get(key, {}), after.get(key, {}))
+    for group in dict.fromkeys([*after, *before]):
+        row = after.get(group) or before[group]
+        names = {key: row.get(key) for key in keys}
+        yield Pair(names, before.get(group, {}), after.get(group, {}))
 
 
 def _by_group(pairs: Iterable[tuple[K, Row]]) -> dict[K, Row]:

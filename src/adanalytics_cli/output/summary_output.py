@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import click
@@ -239,18 +240,23 @@ def key_columns(group_by: str | None) -> list[Column]:
     return _KEYS.get(group_by) or ([Column(group_by, group_by, rank=0)] if group_by else [])
 
 
+def field_names(answers: Iterable[Answer]) -> set[str]:
+    """Return the fields that any row has."""
+    rows = chain.from_iterable(answer.summary.rows for answer in answers)
+    return {name for row in rows for name in row.model_fields_set}
+
+
 def usual_columns(answers: Sequence[Answer], group_by: str) -> list[str]:
     """Return the columns of a table, of the usual ones only those that the rows have."""
-    names = {n for answer in answers for row in answer.summary.rows for n in row.model_fields_set}
+    names = field_names(answers)
     columns = [*key_columns(group_by), Column(EVENTS, EVENTS), *_METRICS]
     return [column.key for column in columns if column.key in names]
 
 
 def _unusual(answers: Sequence[Answer], columns: Iterable[Column]) -> list[str]:
     """Return the columns that nobody expects in these rows, and that a table does not show."""
-    names = {name for answer in answers for row in answer.summary for name in row.model_fields_set}
     usual = {*SummaryRow.model_fields, *_FACTS, *(column.key for column in columns)}
-    return sorted(names - usual)
+    return sorted(field_names(answers) - usual)
 
 
 def _column(name: str) -> Column:
