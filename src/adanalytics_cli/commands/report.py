@@ -10,7 +10,7 @@ import click
 
 from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.core import periods
-from adanalytics_cli.core.command import command, option
+from adanalytics_cli.core.command import command, completing, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.prose import listed
@@ -35,9 +35,7 @@ _MOST_RUNS = 3
         click.Argument(
             ["field"],
             metavar="FIELD",
-            shell_complete=lambda _c, _p, begin: [
-                name for name in _FIELDS if name.startswith(begin)
-            ],
+            shell_complete=completing(_FIELDS),
         ),
         *periods.period_arguments(required=False),
         option(

@@ -1,7 +1,7 @@
 """The rows of a query in each format, written as they become ready, or as bars."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import date
 from decimal import Decimal
@@ -37,56 +37,38 @@ def write_answer(
 ) -> int:
     """Write the rows of a query to stdout or a file, and return how many there were.
 
-    `raw` is the hidden file that is to become the file, if its format allows that; a line shows how
-    large it is. DuckDB writes csv itself where its values are the same.
+    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `raw` is the
+    hidden file that is to become the file, if its format allows that; a line shows how large it is.
     """
-    path = output.path
-    places = ", ".join(dataset.place for dataset in session.coverage)
-    facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
+    form, path = output.form, output.path
     with show_size(path, raw, invocation) if path and raw else nullcontext():
         # DuckDB writes CSV itself, without a row in Python, unless a type needs our own form.
-        if path and raw and output.form.is_csv and not output.region:
-            rows = session.write_csv(sql, str(raw.name), packed=is_packed(path))
-            if rows is not None:
-                return rows
-        as_text = bool(output.form.writer) and not output.form.is_typed
-        result = session.select(sql, as_text=as_text)
-        return write_result(result, output, invocation, facts, raw)
-
-
-def write_result(
-    result: QueryResult,
-    output: Output,
-    invocation: Invocation,
-    facts: Mapping[str, object],
-    raw: BinaryIO | None = None,
-) -> int:
-    """Write the rows to stdout or a file, and return how many there were.
-
-    Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `raw` is as
-    for `write_rows`.
-    """
-    form = output.form
-    if not form.writer:
-        return _write_parquet(result, output.path, raw)
-    rows: Iterable[Row] = _rows(result, as_text=not form.is_typed)
-    if output.region:
-        decimals = [field.name for field in result.schema if pa.types.is_decimal(field.type)]
-        rows = (
-            {**row, **{n: Decimal(str(row[n])) for n in decimals if row[n] is not None}}
-            for row in rows
-        )
-    note = ""
-    if form.is_table:
-        rows, note = _first(rows)
-    # Amounts stay longest on a narrow terminal.
-    ranks = [0 if pa.types.is_decimal(field.type) else 1 for field in result.schema]
-    columns = [
-        Column(field.name, field.name, to_the_right=_is_number(field.type), rank=rank)
-        for field, rank in zip(result.schema, ranks, strict=True)
-    ]
-    listing = Listing(rows, columns, note, facts, names=result.schema.names, title="query")
-    return write_rows(listing, output, invocation, raw)
+        if path and raw and form.is_csv and not output.region:
+            count = session.write_csv(sql, str(raw.name), packed=is_packed(path))
+            if count is not None:
+                return count
+        result = session.select(sql, as_text=bool(form.writer) and not form.is_typed)
+        if not form.writer:
+            return _write_parquet(result, path, raw)
+        # A spreadsheet of a region reads an amount with its decimal mark.
+        rows: Iterable[Row] = _rows(result, as_text=not (form.is_typed or output.region))
+        note = ""
+        if form.is_table:
+            rows, note = _first(rows)
+        columns = [
+            Column(
+                field.name,
+                field.name,
+                to_the_right=_is_number(field.type),
+                # Amounts stay longest on a narrow terminal.
+                rank=0 if pa.types.is_decimal(field.type) else 1,
+            )
+            for field in result.schema
+        ]
+        places = ", ".join(dataset.place for dataset in session.coverage)
+        facts = {"query": sql, "datasets": places, **facts_of(session.coverage)}
+        listing = Listing(rows, columns, note, facts, names=result.schema.names, title="query")
+        return write_rows(listing, output, invocation, raw)
 
 
 def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocation) -> int:
