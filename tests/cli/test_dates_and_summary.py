@@ -487,7 +487,7 @@ def test_markdown_for_a_chat(run: Run, service: LocalServer, tmp_path: Path) -> 
 
 def test_what_is_a_sign_in_markdown_is_text() -> None:
     rows = [{"name": "a|b*c_d<e>`f`[g]\n"}]
-    shown = render_markdown([Column("name", "name")], rows, NOWHERE)
+    shown = render_markdown([Column("name")], rows, NOWHERE)
     assert shown.splitlines()[2] == r"| a\|b\*c\_d\<e\>\`f\`\[g\]\\n |"
 
 

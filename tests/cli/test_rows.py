@@ -90,10 +90,10 @@ def test_a_csv_row_may_lack_a_column() -> None:
 
 
 COLUMNS = [
-    Column("name", "name"),
-    Column("n", "n", count, to_the_right=True),
-    Column("revenue", "revenue", to_the_right=True),
-    Column("rate", "rate", percent, to_the_right=True),
+    Column("name"),
+    Column("n", count, to_the_right=True),
+    Column("revenue", to_the_right=True),
+    Column("rate", percent, to_the_right=True),
 ]
 ROW = {
     "name": "A campaign with a very long name",
@@ -117,12 +117,12 @@ def test_numbers_are_never_cut_and_what_has_no_room_is_named() -> None:
 )
 def test_money_stays_ids_go_and_a_table_fills_its_terminal(width: int, left_out: str) -> None:
     columns = [
-        Column("name", "name"),
-        Column("id", "id", to_the_right=True, rank=2),
-        Column("n", "n", count, to_the_right=True),
-        Column("revenue", "revenue", to_the_right=True, rank=0),
-        Column("rate", "rate", percent, to_the_right=True),
-        Column("cost", "cost", to_the_right=True, rank=0),
+        Column("name"),
+        Column("id", to_the_right=True, rank=2),
+        Column("n", count, to_the_right=True),
+        Column("revenue", to_the_right=True, rank=0),
+        Column("rate", percent, to_the_right=True),
+        Column("cost", to_the_right=True, rank=0),
     ]
     row = {**ROW, "name": "n" * 39, "id": "i" * 38, "cost": Decimal("0.10")}
     *lines, note = render_table(columns, [row, row], Terminal(True, False, width)).splitlines()

@@ -89,7 +89,7 @@ def test_cells(tmp_path: Path, value: object, cell: object, look: str) -> None:
 
 
 def test_columns_tell_the_number_format(tmp_path: Path) -> None:
-    columns = [Column("ctr", "CTR", percent), Column("impressions", "impressions", count)]
+    columns = [Column("ctr", percent, "CTR"), Column("impressions", count)]
     row = {"ctr": Decimal("0.012300"), "impressions": 12_345}
     sheet = written(tmp_path / "x.xlsx", row, columns=columns)
     assert [cell.number_format for cell in sheet[2]] == ["0.00####%", "#,##0"]

@@ -53,11 +53,11 @@ def changes(
     days = start.through(end) if start else (None, None)
     rows = [row for change in dataset.changes(*days) for row in change_rows(change)]
     columns = [
-        Column("date", "date"),
-        Column("noticed_at", "noticed at"),
-        Column("figure", "figure"),
-        Column("before", "before", _figure),
-        Column("after", "after", _figure),
+        Column("date"),
+        Column("noticed_at", heading="noticed at"),
+        Column("figure"),
+        Column("before", _figure),
+        Column("after", _figure),
     ]
     note = "" if rows else "No day was restated."
     facts = facts_about([holdings.partner], holdings.hours)

@@ -128,7 +128,7 @@ def dates(
                 partner: [{"date": day} for day in data_days if first <= day <= last]
                 for partner, data_days in days_by_partner.items()
             }
-            columns, all_days = [Column("date", "date")], chain(*days_by_partner.values())
+            columns, all_days = [Column("date")], chain(*days_by_partner.values())
             facts_days = chosen_days or all_days
             summary = write_days(rows, columns, facts_days, note, output, invocation)
     if path:

@@ -57,17 +57,21 @@ def percent(value: object) -> str:
 
 
 class Column(NamedTuple):
-    """One column of a table: the key of its values, its heading and its format.
+    """One column of a table: the key of its values, its format, and its heading if not the key.
 
     Numbers stand to the right: a column with a format of its own, and one that says so. On a narrow
     terminal the columns with the highest `rank` leave first, from the right.
     """
 
     key: str
-    heading: str
     show: Callable[[object], str] = plain
+    heading: str = ""
     to_the_right: bool = False
     rank: int = 1
+
+    @property
+    def title(self) -> str:
+        return self.heading or self.key
 
     @property
     def is_right(self) -> bool:
@@ -96,17 +100,15 @@ def render_table(
 
     The line below names the columns that do not fit.
     """
-    cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
-    lines = [[column.heading for column in columns], *cells]
+    lines = _lines(columns, rows)
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     places = [*range(len(columns))]
     if terminal.interactive:
         places = _fitting(columns, widths, terminal.width)
         if len(rows) == 1 and len(places) < len(columns):
             # A line for each column, since the single row is wider than the terminal.
-            width = max(cell_len(column.heading) for column in columns)
-            pairs = zip(columns, cells[0], strict=True)
-            turned = [f"{column.heading:<{width}}  {cell}" for column, cell in pairs]
+            width = max(map(cell_len, lines[0]))
+            turned = [f"{title:<{width}}  {cell}" for title, cell in zip(*lines, strict=True)]
             return _text(turned, note, terminal)
         # Only the first column gives way; a number must never lose a digit.
         width = sum(widths[index] + _GAP for index in places[1:])
@@ -122,12 +124,16 @@ def render_table(
         )
         for line in lines
     )
-    line, heading = (
-        (_LINE if terminal.can_show(_LINE) else "-") * cell_len(heading),
-        heading.rstrip(),
-    )
+    line = (_LINE if terminal.can_show(_LINE) else "-") * cell_len(heading)
+    heading = heading.rstrip()
     heading = click.style(heading, bold=True) if terminal.color else heading
     return _text([heading, line, *body], note, terminal)
+
+
+def _lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[str]]:
+    """Return the headings and the cells of each row as text."""
+    cells = ([visible(column.show(row.get(column.key))) for column in columns] for row in rows)
+    return [[visible(column.title) for column in columns], *cells]
 
 
 def _text(lines: Sequence[str], note: str, terminal: Terminal) -> str:
@@ -146,8 +152,7 @@ def render_markdown(
 
     https://github.github.com/gfm/#tables-extension-
     """
-    cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
-    heading = [visible(column.heading) for column in columns]
+    heading, *cells = _lines(columns, rows)
     rule = ["--:" if column.is_right else "---" for column in columns]
     # What Markdown would read as its own sign is escaped.
     lines = [

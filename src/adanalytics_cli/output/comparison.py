@@ -205,7 +205,7 @@ class Comparison(NamedTuple):
     def _shown(self, metric: str, pair: Pair, per_day: bool) -> Row:
         (column,) = summary_columns(None, [metric], is_rounded=self.view.rounded)
         if per_day:
-            column = column._replace(heading=f"{column.heading} per day", show=thousands)
+            column = column._replace(heading=f"{column.title} per day", show=thousands)
         values = self._values(metric, pair, per_day, TABLE)
         texts: Row = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]
@@ -216,7 +216,7 @@ class Comparison(NamedTuple):
             texts["change"] = str(texts["change"]).replace("%", "pp")
         sign = "+" if isinstance(percent, Decimal) and percent else ""
         texts["percent"] = plain(None) if percent is None else f"{percent:{sign}} %"
-        return {"metric": column.heading, **texts}
+        return {"metric": column.title, **texts}
 
     def _sorted(self, metrics: Sequence[str]) -> list[Pair]:
         """Return the groups in the order of the service, or by one column of what is after."""
@@ -296,16 +296,16 @@ def list_changes(
     is_several = len(after) > 1
     # On a narrow terminal what can be worked out from the others leaves first.
     values = [
-        Column(name, name, to_the_right=True, rank=rank)
+        Column(name, to_the_right=True, rank=rank)
         for name, rank in zip(VALUES, (2, 1, 4, 3), strict=True)
     ]
     if form.is_table:
         key = summary_columns(view.group_by)[:1] if view.group_by else []
-        key += [Column("before_date", "before date")] if view.group_by == "day" else []
+        key += [Column("before_date", heading="before date")] if view.group_by == "day" else []
         columns = [
             *(PARTNER if is_several else []),
             *key,
-            Column("metric", "metric", rank=0),
+            Column("metric", rank=0),
             *values,
         ]
         rows = [row for comparison in comparisons for row in comparison.table_rows()]
@@ -326,4 +326,4 @@ def list_changes(
         "first day before": before[0].first,
         "last day before": before[0].last,
     }
-    return Listing(lines, [Column("metric", "metric"), *values], "", facts)
+    return Listing(lines, [Column("metric"), *values], "", facts)

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.console.table_view import Column, plain
+from adanalytics_cli.console.table_view import Column
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import listed
@@ -167,7 +167,7 @@ def write_event_table(
     parts = {name: field_names.documented(name) for name in names}
     ranks = {name: 0 if parts[name] in _MONEY else index for index, name in enumerate(names)}
     shown_columns = [
-        Column(name, name, plain, parts[name] in _RIGHT, rank) for name, rank in ranks.items()
+        Column(name, to_the_right=parts[name] in _RIGHT, rank=rank) for name, rank in ranks.items()
     ]
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""

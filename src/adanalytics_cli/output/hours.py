@@ -50,10 +50,10 @@ def write_hours(
         for partner, days in counts.items()
     }
     columns = [
-        Column("date", "date"),
-        Column("hours", "hours", to_the_right=True),
-        Column("events", "events", count),
-        Column("missing", "missing"),
+        Column("date"),
+        Column("hours", to_the_right=True),
+        Column("events", count),
+        Column("missing"),
     ]
     return write_days(rows, columns, chain(*counts.values()), note, output, invocation)
 
@@ -73,7 +73,7 @@ def write_days(
         for partner, partner_rows in rows_by_partner.items()
         for row in partner_rows
     ]
-    columns = [*[Column("partner", "partner")] * is_several, *columns]
+    columns = [*[Column("partner")] * is_several, *columns]
     facts = facts_about(rows_by_partner, days)
     write_rows(Listing(rows, columns, note, facts, title="dates"), output, invocation)
     return counted(len(rows), "day")

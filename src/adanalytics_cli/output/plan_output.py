@@ -41,12 +41,12 @@ def plan_record(estimate: Estimate, quota: QuotaState, cost: int) -> Record:
 def write_plan_table(record: Record, invocation: Invocation) -> None:
     """Print a row for each way, and below them events, quota, assumptions and advice."""
     columns = [
-        Column("via", "via"),
-        Column("split", "split"),
-        Column("requests", "requests", count),
-        Column("bytes", "size", _bytes),
-        Column("seconds", "time", _time),
-        Column("waits_seconds", "waiting", _time),
+        Column("via"),
+        Column("split"),
+        Column("requests", count),
+        Column("bytes", _bytes, "size"),
+        Column("seconds", _time, "time"),
+        Column("waits_seconds", _time, "waiting"),
     ]
     write_rows(Listing(record["prices"], columns), Output(TABLE), invocation)
     lines = ["", *_facts(record)]

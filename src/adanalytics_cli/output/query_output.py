@@ -58,7 +58,6 @@ def write_answer(
         columns = [
             Column(
                 field.name,
-                field.name,
                 to_the_right=_is_number(field.type),
                 # Amounts stay longest on a narrow terminal.
                 rank=0 if pa.types.is_decimal(field.type) else 1,

@@ -122,7 +122,7 @@ def draw_summary(
             bars = [_bar_of(row, column, str(row.get(name))) for row in rows]
             money = f" in {answer.currency}" if answer.currency else ""
             charts.append(
-                (f"{column.heading}{money if column.key in summary_output.MONEY else ''}", bars)
+                (f"{column.title}{money if column.key in summary_output.MONEY else ''}", bars)
             )
     with_numbers = [
         (title, bars) for title, bars in charts if any(bar.value is not None for bar in bars)

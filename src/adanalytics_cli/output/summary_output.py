@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
 _KEYS: dict[str | None, list[Column]] = {
     None: [],
-    "day": [Column("date", "date", rank=0)],
+    "day": [Column("date", rank=0)],
     **{
         group: [
-            Column(f"{group}_name", group.replace("_", " "), rank=0),
-            Column(id_field, "id", to_the_right=True, rank=2),
+            Column(f"{group}_name", heading=group.replace("_", " "), rank=0),
+            Column(id_field, heading="id", to_the_right=True, rank=2),
         ]
         for group, id_field in ID_OF.items()
     },
 }
 # On a narrow terminal the last ones leave first, and money stays.
 _METRICS = [
-    Column("impressions", "impressions", count),
-    Column("clicks", "clicks", count),
-    Column("ctr", "CTR", percent),
-    Column("revenue", "revenue", to_the_right=True, rank=0),
-    Column("ecpm", "eCPM", to_the_right=True, rank=0),
-    Column("requests", "requests", count),
-    Column("fill_rate", "fill rate", percent),
-    Column("vcr", "VCR", percent),
-    Column("cost", "cost", to_the_right=True, rank=0),
-    Column("profit", "profit", to_the_right=True, rank=0),
+    Column("impressions", count),
+    Column("clicks", count),
+    Column("ctr", percent, "CTR"),
+    Column("revenue", to_the_right=True, rank=0),
+    Column("ecpm", heading="eCPM", to_the_right=True, rank=0),
+    Column("requests", count),
+    Column("fill_rate", percent, "fill rate"),
+    Column("vcr", percent, "VCR"),
+    Column("cost", to_the_right=True, rank=0),
+    Column("profit", to_the_right=True, rank=0),
 ]
 _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 # The usual definitions: the numerator, the denominator, and the factor of the ratio. A service may
@@ -67,7 +67,7 @@ SUMS = frozenset({EVENTS, *COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"}
 _TOTALS = {**dict.fromkeys(SUMS, Total()), **RATIOS}
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
 MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
-PARTNER = [Column("partner", "partner"), Column("currency", "currency", rank=0)]
+PARTNER = [Column("partner"), Column("currency", rank=0)]
 """The first columns of several partners, whose money is never added."""
 
 # The decimal digits of a currency, where they are not two. ISO 4217, list one of 2026-01-01:
@@ -237,7 +237,7 @@ def summary_columns(
 
 def key_columns(group_by: str | None) -> list[Column]:
     """Return the columns that name a group; of a report that is the field itself."""
-    return _KEYS.get(group_by) or ([Column(group_by, group_by, rank=0)] if group_by else [])
+    return _KEYS.get(group_by) or ([Column(group_by, rank=0)] if group_by else [])
 
 
 def field_names(answers: Iterable[Answer]) -> set[str]:
@@ -249,7 +249,7 @@ def field_names(answers: Iterable[Answer]) -> set[str]:
 def usual_columns(answers: Sequence[Answer], group_by: str) -> list[str]:
     """Return the columns of a table, of the usual ones only those that the rows have."""
     names = field_names(answers)
-    columns = [*key_columns(group_by), Column(EVENTS, EVENTS), *_METRICS]
+    columns = [*key_columns(group_by), Column(EVENTS), *_METRICS]
     return [column.key for column in columns if column.key in names]
 
 
@@ -260,7 +260,7 @@ def _unusual(answers: Sequence[Answer], columns: Iterable[Column]) -> list[str]:
 
 
 def _column(name: str) -> Column:
-    return Column(name, name, percent if name in _FRACTIONS else count)
+    return Column(name, percent if name in _FRACTIONS else count)
 
 
 def _documented(group_by: str | None) -> list[str]:
@@ -285,7 +285,7 @@ def find_names(
         dict.fromkeys([*keys, *documented, *_FACTS, "partner", *more_names, *row_names])
     )
     # People type what the table shows above a column. A name that is exactly a field's wins.
-    headings = {column.heading.casefold(): column.key for column in summary_columns(group_by)}
+    headings = {column.title.casefold(): column.key for column in summary_columns(group_by)}
     names = (
         headings
         | {name.casefold(): name for name in all_names}

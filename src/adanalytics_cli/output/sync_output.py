@@ -152,10 +152,10 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         click.echo(fitted(lines, sys.stdout))
         return
     columns = [
-        Column("start", "first day"),
-        Column("end", "last day"),
-        Column("hours", "hours", count),
-        Column("why", "why"),
+        Column("start", heading="first day"),
+        Column("end", heading="last day"),
+        Column("hours", count),
+        Column("why"),
     ]
     write_rows(Listing(record["asked"], columns), Output(TABLE), invocation)
     amount = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"

@@ -120,10 +120,10 @@ class Reconciliation:
         """Return the columns; in a table the names come first, which give way to numbers."""
         by = self.statement.by
         names = sorted(by, key="day".__eq__) if for_table else by
-        keys = [Column(name, name.replace("_", " "), rank=0) for name in names]
+        keys = [Column(name, heading=name.replace("_", " "), rank=0) for name in names]
         ranks = zip((*_VALUES, "percent"), (0, 0, 1, 0), strict=True)
-        values = [Column(name, name, to_the_right=True, rank=rank) for name, rank in ranks]
-        return [*keys, Column("figure", "figure", rank=0), *values]
+        values = [Column(name, to_the_right=True, rank=rank) for name, rank in ranks]
+        return [*keys, Column("figure", rank=0), *values]
 
     def _row(self, gap: Gap, form: Format) -> Row:
         """Return a row of a file; amounts are text where a number may be read as a float."""

@@ -38,7 +38,7 @@ def _list_command(noun: str, columns: Mapping[str, str]) -> ExampleCommand:
             {heading: _plain(name, getattr(record, name)) for heading, name in columns.items()}
             for record in getattr(admin, f"list_{noun}s")(data)
         ]
-        headings = [Column(heading, heading.replace("_", " ")) for heading in columns]
+        headings = [Column(heading, heading=heading.replace("_", " ")) for heading in columns]
         write_rows(Listing(rows, headings), output, invocation)
 
     return listing
