@@ -181,7 +181,7 @@ class CauseSearch:
 
     def _filtered(self) -> Mapping[str, Expectation]:
         def unfiltered(key: Key) -> Figures:
-            return add(self.ours[key], self.own.filtered_figures(key))
+            return add(self.ours[key], self.own.figures(key, filtered=True))
 
         return {"they count filtered (invalid) traffic, too": unfiltered}
 

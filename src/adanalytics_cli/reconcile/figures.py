@@ -111,19 +111,16 @@ class OwnFigures:
                 del self.valid[group]
                 self.filtered.pop(group, None)
 
-    def window(self, key: Key) -> tuple[datetime, datetime]:
-        """Return the begin and the end of the days of a key."""
+    def between(
+        self, key: Key, begin: datetime, end: datetime, *, filtered: bool = False
+    ) -> Figures:
+        series = (self.filtered if filtered else self.valid).get(key[1])
+        return series.between(begin, end) if series else self.zeros
+
+    def figures(self, key: Key, *, filtered: bool = False) -> Figures:
+        """Return the figures of the day of a key, or of the period."""
         first, last = (key[0], key[0]) if key[0] else (self.statement.first, self.statement.last)
-        return start_of(first), start_of(last) + DAY
-
-    def between(self, key: Key, begin: datetime, end: datetime) -> Figures:
-        return self.valid.get(key[1], Series((), self.zeros)).between(begin, end)
-
-    def figures(self, key: Key) -> Figures:
-        return self.between(key, *self.window(key))
-
-    def filtered_figures(self, key: Key) -> Figures:
-        return self.filtered.get(key[1], Series((), self.zeros)).between(*self.window(key))
+        return self.between(key, start_of(first), start_of(last) + DAY, filtered=filtered)
 
     def days(self) -> list[date]:
         return days_of(self.statement.first, self.statement.last)

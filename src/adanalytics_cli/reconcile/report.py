@@ -12,7 +12,7 @@ from adanalytics_cli.output.formats import FORMATS, Format, Output
 from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
 from adanalytics_client._base.quantities import counted
 
-from .causes import Cause, CauseSearch
+from .causes import CauseSearch
 from .figures import DAY
 from .headings import MONEY
 from .statement import Key
@@ -59,6 +59,10 @@ class Reconciliation:
         self.own, self.causes = search.own, search.find()
         self.statement = self.own.statement
         self.totals, self.gaps = list[Gap](), list[Gap]()
+        labels = self.own.labels
+        self.only_theirs, self.only_ours = (
+            [", ".join(labels[group]) for group in sorted(groups)] for groups in search.strangers
+        )
         for place, name in enumerate(self.statement.names):
             theirs, ours = (
                 sum((row[place] for row in side.values()), Decimal(0))
@@ -105,7 +109,7 @@ class Reconciliation:
             gaps = [gap for gap in self.gaps if gap.difference]
             rest = len(gaps) - _ROWS_OF_TABLE
             notes += [f"{rest:,} more rows differ: write csv, json or xlsx."] if rest > 0 else []
-            rows = [self._table_row(gap) for gap in (*gaps[:_ROWS_OF_TABLE], *self.totals)]
+            rows = [self._row(gap, form) for gap in (*gaps[:_ROWS_OF_TABLE], *self.totals)]
             names = None
         else:
             for note in notes:
@@ -126,15 +130,21 @@ class Reconciliation:
         return [*keys, Column("figure", rank=0), *values]
 
     def _row(self, gap: Gap, form: Format) -> Row:
-        """Return a row of a file; amounts are text where a number may be read as a float."""
+        """Return a row: rounded for people; exact, and for programs as text, in a file."""
         row = self._key_of(gap) | {"figure": gap.figure}
         for name in _VALUES:
             value = getattr(gap, name)
-            if gap.figure in MONEY:
+            if form.is_table:
+                row[name] = f"{value:z,.{self._digits(gap.figure)}f}"
+            elif gap.figure in MONEY:
                 row[name] = format(value, "f") if form.has_text_amounts else value
             else:
                 row[name] = Cell(int(value), count) if form.is_typed else int(value)
-        return row | {"percent": gap.percent, "side": gap.side, "above": gap.is_above}
+        if not form.is_table:
+            return row | {"percent": gap.percent, "side": gap.side, "above": gap.is_above}
+        sign = "+" if gap.difference > 0 else ""
+        percent = plain(None) if gap.percent is None else f"{sign}{gap.percent} %"
+        return row | {"difference": f"{sign}{row['difference']}", "percent": percent}
 
     def _key_of(self, gap: Gap) -> Row:
         by = self.statement.by
@@ -143,17 +153,6 @@ class Reconciliation:
         day, group = gap.key
         labels = iter(self.own.labels.get(group, group))
         return {name: day if name == "day" else next(labels) for name in by}
-
-    def _table_row(self, gap: Gap) -> Row:
-        row = self._key_of(gap) | {"figure": gap.figure}
-        for name in _VALUES:
-            value = getattr(gap, name)
-            digits = self._digits(gap.figure)
-            row[name] = f"{value:z,.{digits}f}"
-        signs = "+" if gap.difference > 0 else ""
-        row["difference"] = f"{signs}{row['difference']}"
-        row["percent"] = plain(None) if gap.percent is None else f"{signs}{gap.percent} %"
-        return row
 
     def _digits(self, figure: str) -> int:
         """Return the digits to show of a figure: those of theirs, and some more of money."""
@@ -171,10 +170,10 @@ class Reconciliation:
             f"{counted(len(self.gaps), 'figure')} of {counted(len(self.search.ours), 'key')} "
             f"compared, {excess:,} above {self.tolerance:f} %."
         )
-        for side, groups in zip(("theirs", "ours"), self.search.strangers, strict=True):
+        for side, names in (("theirs", self.only_theirs), ("ours", self.only_ours)):
             # Without campaigns or tags all of a side is one group.
-            if groups and statement.fields:
-                yield f"Only {side}: {_few(', '.join(figures.labels[group]) for group in groups)}."
+            if names and statement.fields:
+                yield f"Only {side}: {_few(names)}."
         # Their report by campaign cannot have these, and the reader wonders where they went.
         if any(figures.unassigned):
             gaps = (
@@ -201,23 +200,22 @@ class Reconciliation:
             yield f"No cause is named, because {len(texts)} explain the gap equally well."
         elif self.above():
             yield "No single cause that could be tried explains the gap."
-            statement, hours = self.statement, self.own.hours
-            if hours is not None and not {statement.first - DAY, statement.last + DAY} <= {*hours}:
-                yield (
-                    "Another time zone was tried only in part, because the dataset lacks a day "
-                    "before or after these."
-                )
+            hours, days = self.own.hours, {self.statement.first - DAY, self.statement.last + DAY}
             # The reader must know which causes were never looked at.
             if hours is None:
                 yield (
                     "Not tried: another time zone, filtered traffic and missing hours. They need "
                     "the events: sync these days and the day on either side, then add --in DIR."
                 )
+            elif not days <= hours.keys():
+                yield (
+                    "Another time zone was tried only in part, because the dataset lacks a day "
+                    "before or after these."
+                )
 
     def as_json(self) -> Row:
         """Return everything as one object."""
         figures, statement = self.own, self.statement
-        theirs, ours = self.search.strangers
         return {
             "source": self.source,
             "partner": self.partner,
@@ -227,16 +225,15 @@ class Reconciliation:
             "by": [*statement.by],
             "tolerance_percent": self.tolerance,
             "above": len(self.above()),
-            "causes": [{"kind": cause.kind, "text": cause.text} for cause in self._named()],
+            "causes": [
+                cause._asdict() for cause in self.causes if len(self.causes) <= _MOST_CAUSES
+            ],
             "notes": [*statement.remarks, *self._notes()],
-            "only_theirs": [", ".join(figures.labels[group]) for group in sorted(theirs)],
-            "only_ours": [", ".join(figures.labels[group]) for group in sorted(ours)],
+            "only_theirs": self.only_theirs,
+            "only_ours": self.only_ours,
             "totals": [self._row(gap, FORMATS["json"]) for gap in self.totals],
             "rows": [self._row(gap, FORMATS["json"]) for gap in self.gaps],
         }
-
-    def _named(self) -> list[Cause]:
-        return self.causes if len(self.causes) <= _MOST_CAUSES else []
 
     def _about(self, notes: Sequence[str]) -> Row:
         statement = self.statement

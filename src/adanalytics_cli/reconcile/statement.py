@@ -270,8 +270,8 @@ class _Table:
         # A summary has one grouping: of a campaign and its tag, the campaign is what people
         # compare.
         if not by and not both_groups:
-            first = next((key for key in keys if key in ID_OF), None)
-            keys = [key for key in keys if key not in ID_OF or key == first]
+            surplus = [key for key in keys if key in ID_OF][1:]
+            keys = [key for key in keys if key not in surplus]
         return [key for key in GROUPS if key in (by or keys)]
 
     def leave_out(self, noun: str) -> None:
