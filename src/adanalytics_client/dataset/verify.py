@@ -42,7 +42,7 @@ from .planning import DAYS_PER_EXPORT
 from .pull.spool import list_started
 from .records.contents import Contents
 from .records.layout import DATA, Hour, hours_of
-from .records.manifest import DataFile, DayRecord, HourRecord, Identity, Manifest
+from .records.manifest import DataFile, DayRecord, Identity, Manifest
 from .report import Problem, Repair, VerifyReport, runs_of_days
 from .service import Ranges, ServiceDays, count_days, fetch_service_days
 
@@ -142,7 +142,7 @@ class Verification:
                     for message in self._check_events(hour, sound[hour]):
                         yield Problem(day, message, hour.hour)
                 notify(self.observer.verified, HoursVerified(self._hours, total, deep=False))
-        yield from _strays(sizes.keys() - names, identity, self._manifest, self.now())
+        yield from _strays(sizes.keys() - names, identity, self._manifest)
         yield from self._compare_table()
 
     def _compare_table(self) -> Iterator[Problem]:
@@ -391,33 +391,13 @@ def _order_exports(client: "View", runs: Sequence[tuple[date, date]]) -> Iterato
         yield from ranges.request(order, begin, end)
 
 
-def _strays(
-    names: Iterable[str], identity: Identity, manifest: Manifest, now: datetime
-) -> Iterator[Problem]:
-    """Describe files under `data` that were never committed; readers would take them for events.
+def _strays(names: Iterable[str], identity: Identity, manifest: Manifest) -> Iterator[Problem]:
+    """Describe files under `data` that no record names; readers would take them for events.
 
-    A sync replaces one with the name of an hour that has no events, once the hour is over, and
-    leaves others alone. Readers of a table see only what it lists, and earlier versions of it list
-    earlier files. A day whose manifest is damaged has no known files, so its files are left out.
+    Readers of a table see only what it lists, and earlier versions of it list earlier files. A day
+    whose manifest is damaged has no known files, so its files are left out.
     """
-    damaged = {*map(str, manifest.damaged)}
+    damaged = tuple(map(identity.day_folder, manifest.damaged))
     for name in () if identity.table else sorted(names):
-        day = name.partition("date=")[2].partition("/")[0]
-        if day in damaged:
-            continue
-        try:
-            empty = ((hour, manifest.record(hour)) for hour in hours_of(date.fromisoformat(day)))
-            hours = {
-                identity.own_name(hour, HourRecord(0, 0, "", now, "")): hour
-                for hour, record in empty
-                if record is None or not record.rows
-            }
-        except ValueError:
-            hours = {}
-        hour = hours.get(name)
-        # A sync pulls an hour that it lacks, and replaces the file.
-        if hour is not None and hour.is_over(now):
-            yield Problem(hour.day, f"{name} was never committed", remedy="sync")
-        else:
-            reason = "is of an hour that is not over" if hour else "does not belong here"
-            yield Problem(None, f"{name} {reason}; delete it", remedy="delete")
+        if not name.startswith(damaged):
+            yield Problem(None, f"{name} does not belong here; delete it", remedy="delete")

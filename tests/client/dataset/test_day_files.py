@@ -308,7 +308,7 @@ def test_files_that_nobody_committed_are_named(shop: Shop) -> None:
     assert remedies == [
         (f"{name}/hour-13.parquet does not belong here; delete it", "delete"),
         (f"{name}/hour=13/part-0.parquet does not belong here; delete it", "delete"),
-        (f"data/date={SECOND}/hour-13.parquet was never committed", "sync"),
+        (f"data/date={SECOND}/hour-13.parquet does not belong here; delete it", "delete"),
     ]
 
 
