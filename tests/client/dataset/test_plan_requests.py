@@ -11,9 +11,8 @@ from tests.server_answers import answer
 from adanalytics_client import Client, ServiceProfile
 from adanalytics_client._base.choices import Via
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset.hours.events import EventTables
-from adanalytics_client.dataset.hours.sections import Section
-from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.dataset.hours.events import columns_in
+from adanalytics_client.dataset.pull import exports, fetch
 from adanalytics_client.types import ExportProfile, PageProfile
 from adanalytics_server.faults import Fault
 from adanalytics_server.local import LocalServer, Sample
@@ -149,13 +148,11 @@ def test_an_export_without_a_column_of_the_pages_becomes_pages(
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 100)
     if not is_new:
         shop.fill()
-    reader = EventTables.from_file
 
-    def without_country(tables: EventTables, path: Path, section: Section | None) -> Any:
-        for table in reader(tables, path, section):
-            yield table.drop_columns("country")
+    def without_country(path: Path) -> list[str]:
+        return [name for name in columns_in(path) if name != "country"]
 
-    monkeypatch.setattr(EventTables, "from_file", without_country)
+    monkeypatch.setattr(exports, columns_in.__name__, without_country)
     report = shop.sync(via="auto", repull=0 if is_new else 2)
     assert (report.left, report.failed, report.events) == (0, [], 1200)
     assert "has no country, as events on pages have" in caplog.text

@@ -5,7 +5,7 @@ their own; a task of another machine takes the same steps with one file, or a se
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from adanalytics_client import Client, ExportJob, errors
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._export_files import ExportedFile, files_of
 from adanalytics_client._json.types import Types
-from adanalytics_client.dataset.hours.events import EventTables, Table, columns_in
+from adanalytics_client.dataset.hours.events import EventTables, columns_in
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
 from adanalytics_client.dataset.planning import PullQuery
@@ -104,12 +104,22 @@ class ExportFetcher:
             path = folder / f"{query}-{number}.{job.order.format}"
             ExportedFile(saved, self.client.connection).download(path)
             # The stated number is that of the whole export.
-            parts += self._sort(start, path, total if len(files) == 1 else None)
-            columns.update(columns_in(path))
+            pieces = self._sort(start, path, total if len(files) == 1 else None)
+            names = columns_in(path)
+            missing = [name for name in self.columns if name not in names]
+            # Nulls instead of what only pages have would look like values of the service.
+            if missing and any(rows for _, rows in pieces):
+                lacking = ", ".join(missing[:3])
+                raise errors.ProtocolError(
+                    f"The export of {query} has no {lacking}, as events on pages have.",
+                    remedy="Pull pages.",
+                )
+            parts += pieces
+            columns.update(names)
         hours = join_parts(query, total, parts, self.store, self.folder, self.identity)
         if missing := [name for name in self.types if name not in columns]:
-            names = ", ".join(missing)
-            _LOG.warning("The export of %s has no %s, as earlier events have.", query, names)
+            text = "The export of %s has no %s, as earlier events have."
+            _LOG.warning(text, query, ", ".join(missing))
         return hours
 
     def _sort(self, start: Start, file: Path, total: int | None) -> list[Sorted]:
@@ -124,14 +134,7 @@ class ExportFetcher:
             with suppress(errors.ProtocolError, BrokenExecutor):
                 running = [
                     self.pool.submit(
-                        sort,
-                        start,
-                        self.identity,
-                        self.types,
-                        file,
-                        self.folder,
-                        section,
-                        self.columns,
+                        sort, start, self.identity, self.types, file, self.folder, section
                     )
                     for section in sections
                 ]
@@ -140,7 +143,7 @@ class ExportFetcher:
                     return parts
             if self.pool.closed:
                 raise errors.TransportError("The sync was stopped.")
-        return [sort(start, self.identity, self.types, file, self.folder, columns=self.columns)]
+        return [sort(start, self.identity, self.types, file, self.folder)]
 
 
 def sort(
@@ -150,32 +153,17 @@ def sort(
     file: Path,
     folder: Path,
     section: Section | None = None,
-    columns: Collection[str] = (),
 ) -> Sorted:
     """Sort the events of an export's file, or of a section of it, into the hours of its query.
 
     `types` are the columns that the dataset has so far.
 
     Raises:
-        ProtocolError: for a file without one of `columns`, and as for `join_parts`.
+        ProtocolError: for a file that cannot be read.
     """
     tables = EventTables(identity.names, types)
-    events = _with_columns(tables.from_file(file, section), columns, start.query)
+    events = tables.from_file(file, section)
     return write_hours(start.query, tables, events, folder, identity, start.at)
-
-
-def _with_columns(
-    tables: Iterator[Table], columns: Collection[str], query: PullQuery
-) -> Iterator[Table]:
-    """Yield tables; values that only pages have would be replaced by nulls in silence."""
-    for table in tables:
-        # A dataset with these columns would get nulls, which look like values of the service.
-        if missing := [name for name in columns if name not in table.column_names]:
-            raise errors.ProtocolError(
-                f"The export of {query} has no {', '.join(missing[:3])}, as events on pages have.",
-                remedy="Pull pages.",
-            )
-        yield table
 
 
 def join_parts(
