@@ -88,10 +88,10 @@ class Dataset:
         catalog: a catalog of pyiceberg's configuration that has the Iceberg table; by default its
             default catalog or, if there is none, a file in the dataset.
         partition: `day` or `hour`. With `day`, the default of a new dataset in parquet, a day that
-            is over and agrees with the service becomes one file unless it has more than 100 MB, and
-            the hours of other days are a file each. With `hour`, as always in JSON lines, every
-            hour is a file in a folder of its own. An existing dataset keeps its partition;
-            `repartition` changes it.
+            is over and agrees with the service becomes one file unless it has more than a million
+            events, and the hours of other days are a file each. With `hour`, as always in JSON
+            lines, every hour is a file in a folder of its own. An existing dataset keeps its
+            partition; `repartition` changes it.
         clock: a function that returns the time in UTC; by default the clock of the client.
 
     Attributes:

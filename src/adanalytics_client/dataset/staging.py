@@ -102,9 +102,8 @@ class Staging:
                 self._staged[hour] = finished
             elif not of_day.rows and self._contents.identity.may_join(hour.day, asked_at):
                 self._new[hour] = finished
-                sizes = (new.record.size for new in self._new_of(hour.day))
                 # The pages of a large day, which keeps hours, would need much room.
-                if not is_small(sum(sizes)):
+                if not is_small(sum(new.record.rows for new in self._new_of(hour.day))):
                     self._commit_new(hour.day)
             else:
                 self._commit(finished, UNCONFIRMED)

@@ -165,7 +165,7 @@ def test_a_large_day_keeps_a_file_for_each_hour(
     """Both kinds are read together, because each file has a column with the hour."""
     shop.fill(FIRST)
     monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", size)
-    monkeypatch.setattr(files, "DAY_BYTES", 1_000)
+    monkeypatch.setattr(files, "DAY_EVENTS", 100)
     assert shop.sync().left == 0
     assert len(data_of(shop)) == 25
     assert {read(shop.folder)[0] for read in READERS.values()} == {len(shop.held())}

@@ -291,7 +291,7 @@ def test_each_file_of_an_export_is_a_task(
     assert len(sizes) == 2
     if is_large:
         # Each part fits into the file of a day, and both do not.
-        monkeypatch.setattr(sorted_files, "DAY_BYTES", max(sizes))
+        monkeypatch.setattr(sorted_files, "DAY_EVENTS", max(part.rows for part in parts))
     report = dataset.commit(client, parts)
     assert (report.events, report.failed) == (300, [])
     assert len([*(tmp_path / "events/data").rglob("*.parquet")]) == (24 if is_large else 1)

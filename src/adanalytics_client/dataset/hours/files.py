@@ -41,8 +41,8 @@ from .totals import Totals
 ROWS_PER_GROUP = 32_768
 """Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""
 
-DAY_BYTES = 100_000_000
-"""A day whose hours have more bytes keeps a file for each hour.
+DAY_EVENTS = 1_000_000
+"""A day with more events keeps a file for each hour.
 
 That is about a row group as other writers make them. An engine then has enough in one hour, and to
 write such a day anew, because an hour of it was restated, would cost more than its 24 files do.
@@ -69,48 +69,20 @@ class _HourCount:
 
 
 def write_file(
-    hours: Sequence[tuple[Hour, Iterator[Table]]],
+    hours: Iterable[tuple[Hour, Iterator[Table]]],
     folder: Path,
     identity: Identity,
     asked_at: datetime,
     tables: EventTables,
 ) -> list[FinishedHour]:
-    """Write one file of the hours of a day, whose tables `tables` made.
+    """Write one file of the hours of a day, in their order, whose tables `tables` made.
 
-    If it grows too large for the file of a day, each hour gets its own instead. Memory holds one
-    row group, and a number for each event.
+    Memory holds one row group, and a number for each event.
     """
-    # Several processes may write the same hour of different sections.
-    path = folder / f"{hours[0][0]}-{token_hex(8)}.{identity.form}"
-    finished = _write_first(path, hours, identity, asked_at, tables)
-    shared, rest = finished[0].shared, [*hours[len(finished) :]]
-    is_large = shared is not None and not is_small(shared.size)
-    with closing(HourReader(_open, identity.form)) as reader:
-        if is_large:
-            read = partial(reader.read, str(path), tables=tables)
-            rest[:0] = [(hour_file.hour, read(hour_file.hour)) for hour_file in finished]
-            finished = []
-        for pair in rest:
-            finished += write_file([pair], folder, identity, asked_at, tables)
-    if is_large:
-        path.unlink()
-    return finished
-
-
-def _write_first(
-    path: Path,
-    hours: Iterable[tuple[Hour, Iterator[Table]]],
-    identity: Identity,
-    asked_at: datetime,
-    tables: EventTables,
-) -> list[FinishedHour]:
-    """Write a file of hours in their order, which ends with the one that makes it too large."""
-    counts, has_hour = [], identity.partition == "day"
+    counts, has_hour = list[_HourCount](), identity.partition == "day"
 
     def counted() -> Iterator[Table]:
         for hour, events in hours:
-            if path.exists() and not is_small(path.stat().st_size):
-                return
             count = _HourCount(hour, Ids(tables.names))
             counts.append(count)
             with closing(count.ids):
@@ -125,6 +97,8 @@ def _write_first(
     first, empty = next(events, None), HourRecord(0, 0, "", asked_at, UNCONFIRMED)
     if first is None:
         return [FinishedHour(count.hour, empty) for count in counts]
+    # Several processes may write the same hour of different sections.
+    path = folder / f"{counts[0].hour}-{token_hex(8)}.{identity.form}"
     events = chain([first], events)
     if identity.form == "parquet":
         _write_parquet(path, events, tables, has_hour)
@@ -161,9 +135,9 @@ def _open(name: str) -> BufferedIOBase:
     return Path(name).open("rb")
 
 
-def is_small(size: int) -> bool:
-    """Return whether the hours of a day with so many bytes become one file."""
-    return size <= DAY_BYTES
+def is_small(events: int) -> bool:
+    """Return whether the hours of a day with so many events become one file."""
+    return events <= DAY_EVENTS
 
 
 def write_day(
@@ -221,9 +195,10 @@ def write_hours(
         for day, hours in groupby(query.wanted, lambda hour: hour.day):
             pairs = [(hour, partition.pop(hour)) for hour in hours]
             is_day = len(pairs) == HOURS and identity.may_join(day, asked_at)
+            is_day = is_day and is_small(sum(partition.rows[hour] for hour, _ in pairs))
             for group in [pairs] if is_day else ([pair] for pair in pairs):
                 finished += write_file(group, folder, identity, asked_at, tables)
-    return finished, partition.rows
+    return finished, partition.rows.total()
 
 
 def join_pieces(

@@ -4,6 +4,7 @@ Tables come in any order; each hour comes out once. A bulk export is usually in 
 are one piece, but nothing guarantees that.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -83,7 +84,7 @@ class HourPartition(Partition):
     """Takes tables of events and returns them hour by hour.
 
     If all events belong to one hour that is known beforehand, pass it as `only`. The hours are in
-    the time zone `zone`; `names` tell the fields that state them.
+    the time zone `zone`; `names` tell the fields that state them. `rows` counts the events by hour.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class HourPartition(Partition):
         self._names = names
         self._only = only
         self._zone = zone
-        self.rows = 0
+        self.rows = Counter[Hour]()
 
     def add(self, table: Table) -> None:
         """Sort the events of a table into their hours.
@@ -111,8 +112,8 @@ class HourPartition(Partition):
         # A service that ignores the hour would fill the hour with all events of the day.
         if self._only and not is_of_hour(table, self._only, self._names, self._zone):
             raise ProtocolError(f"The response to {self._only} holds events of other hours.")
-        self.rows += table.num_rows
         for hour, part in [(self._only, table)] if self._only else self._by_hour(table):
+            self.rows[hour] += part.num_rows
             self.put(hour, part)
 
     def check_days(self, first: date, last: date) -> None:
@@ -121,8 +122,7 @@ class HourPartition(Partition):
         Raises:
             HourUnknown: for events of other days than `first` to `last`.
         """
-        keys = (*self._tables, *self._in_files)
-        if any(isinstance(key, Hour) and not first <= key.day <= last for key in keys):
+        if any(not first <= hour.day <= last for hour in self.rows):
             raise HourUnknown(
                 f"Some events of {first} to {last} have times of other days, so their hours "
                 "are unknown."

@@ -334,7 +334,7 @@ class Contents:
         is_whole = record.is_agreed or (record.is_settled and filled.keys() <= waiting.keys())
         is_day = identity.partition == "day" and len(filled) > 1 and is_whole
         if not record.files:
-            is_day = is_day and is_small(sum(of_hour.size for of_hour in filled.values()))
+            is_day = is_day and is_small(record.rows)
         parts = {*filled} if is_day else joined
         alone = [
             finished
