@@ -1,29 +1,20 @@
 """The files that a table lists, and what their footers say about them."""
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from adanalytics_client.dataset.records.manifest import DataFile
 from adanalytics_client.dataset.storage.local import Store
 
-# As many as a float can tell apart, because some readers take amounts for floats.
-_LEAST, _MOST = Context(15, ROUND_FLOOR), Context(15, ROUND_CEILING)
 _MILLISECOND = timedelta(milliseconds=1)
 _AT_ONCE = 8
-_HAVE_RANGES = (
-    *(pa.types.is_date, pa.types.is_timestamp, pa.types.is_integer, pa.types.is_decimal),
-)
-
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
-
 
 Files = dict[str, DataFile]
 """Files by their name below the dataset."""
@@ -86,43 +77,33 @@ def read_footers(
 
 
 def delta_statistics(footer: pq.FileMetaData) -> str:
-    """Return the statistics of a file for Delta: the ranges of its days, times and numbers.
+    """Return the statistics of a file for Delta: the ranges of its days and times.
 
     https://github.com/delta-io/delta/blob/master/PROTOCOL.md#per-file-statistics
     """
     schema = footer.schema.to_arrow_schema()
-    least, most, nulls = {}, {}, {}
+    least, most = {}, {}
     for at in range(footer.num_columns):
         name = footer.schema.column(at).path
-        # A nested column has another path than its field.
-        if name not in schema.names or not any(
-            is_type(schema.field(name).type) for is_type in _HAVE_RANGES
-        ):
-            continue
         groups = [footer.row_group(g).column(at).statistics for g in range(footer.num_row_groups)]
-        if any(group is None or not group.has_null_count for group in groups):
-            continue
-        nulls[name] = sum(group.null_count for group in groups)
-        filled = [group for group in groups if group.num_values]
-        if filled and all(group.has_min_max for group in filled):
-            least[name] = _bound(min(group.min for group in filled))
-            most[name] = _bound(max(group.max for group in filled), is_most=True)
-    statistics = {"minValues": least, "maxValues": most, "nullCount": nulls}
-    return _ENCODER.encode({"numRecords": footer.num_rows, **statistics}).decode()
+        # A nested column has another path than its field.
+        is_temporal = name in schema.names and pa.types.is_temporal(schema.field(name).type)
+        if is_temporal and all(group and group.has_min_max for group in groups):
+            least[name] = _bound(min(group.min for group in groups))
+            most[name] = _bound(max(group.max for group in groups), is_most=True)
+    return json.dumps({"numRecords": footer.num_rows, "minValues": least, "maxValues": most})
 
 
-def _bound(value: Any, *, is_most: bool = False) -> Any:  # noqa: ANN401  # of the type of a column
-    """Return the least or the most value of a column as JSON, no narrower than it is."""
-    if isinstance(value, datetime):
-        # Statistics have milliseconds.
-        rest = timedelta(microseconds=value.microsecond % 1000)
-        whole = value - rest
-        if rest and is_most:
-            # No calendar has a later millisecond than its last one.
-            with suppress(OverflowError):
-                whole += _MILLISECOND
-        text = whole.astimezone(UTC).isoformat(timespec="milliseconds")
-        return f"{text.removesuffix('+00:00')}Z"
-    if isinstance(value, Decimal):
-        return (_MOST if is_most else _LEAST).plus(value)
-    return str(value) if isinstance(value, date) else value
+def _bound(value: date, *, is_most: bool = False) -> str:
+    """Return the least or the most day or time of a column, no narrower than it is."""
+    if not isinstance(value, datetime):
+        return str(value)
+    # Statistics have milliseconds.
+    rest = timedelta(microseconds=value.microsecond % 1000)
+    whole = value - rest
+    if rest and is_most:
+        # No calendar has a later millisecond than its last one.
+        with suppress(OverflowError):
+            whole += _MILLISECOND
+    text = whole.astimezone(UTC).isoformat(timespec="milliseconds")
+    return f"{text.removesuffix('+00:00')}Z"
