@@ -6,7 +6,6 @@ an hour names the number of its file's set; readers get the types that hold the 
 
 from collections.abc import Iterable
 from functools import reduce
-from itertools import count
 from typing import Self
 
 import msgspec
@@ -31,15 +30,17 @@ def tell_hours(types: Types, names: FieldNames) -> bool:
     return is_timed or (base_of("event_date"), base_of("event_hour")) == ("date", "number")
 
 
-def hour_column(names: Iterable[str]) -> str:
-    """Return the name of the column that states the hour: `hour`, unless a field has that name.
+def free_name(name: str, fields: Iterable[str]) -> str:
+    """Return a name that no field has, whatever its case: ours gets underscores in front.
 
     Examples:
-        >>> hour_column(["revenue"]), hour_column(["Hour"])
+        >>> free_name("hour", ["revenue"]), free_name("hour", ["Hour"])
         ('hour', '_hour')
     """
-    lower = {name.lower() for name in names}
-    return next(name for number in count() if (name := f"{'_' * number}hour") not in lower)
+    folded = {field.casefold() for field in fields}
+    while name in folded:
+        name = f"_{name}"
+    return name
 
 
 class Schema(msgspec.Struct, frozen=True):

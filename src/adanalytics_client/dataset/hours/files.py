@@ -29,7 +29,7 @@ from adanalytics_client.dataset.records.manifest import (
     HourRecord,
     Identity,
 )
-from adanalytics_client.dataset.schema import hour_column
+from adanalytics_client.dataset.schema import free_name
 from adanalytics_client.dataset.storage.local import Store
 
 from .events import TEXT, EventTables, Table, to_jsonl
@@ -158,7 +158,7 @@ def _stated(hour: Hour, table: Table) -> Table:
 
 
 def _column_of(names: Sequence[str]) -> pa.Field:
-    return pa.field(hour_column(names), pa.int64(), metadata=_OURS)
+    return pa.field(free_name("hour", names), pa.int64(), metadata=_OURS)
 
 
 def _described(path: Path) -> FileRecord:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from itertools import count
 
+from adanalytics_client.dataset.schema import free_name
+
 # The columns of ours, behind those of the events, and their types.
 OUR_TYPES = {"date": "DATE", "hour": "BIGINT", "partner": "VARCHAR", "currency": "VARCHAR"}
 
@@ -35,7 +37,7 @@ def distinct_names(fields: Iterable[str], ours: Iterable[str] = OUR_TYPES) -> li
         name = next(n for n in _numbered(plain) if n.lower() not in names)
         names[name.lower()] = name
     for own in ours:
-        name = next(n for n in (f"{'_' * number}{own}" for number in count()) if n not in names)
+        name = free_name(own, names)
         names[name] = name
     return [*names.values()]
 

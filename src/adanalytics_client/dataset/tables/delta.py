@@ -12,9 +12,10 @@ from adanalytics_client._base.validation import import_extra
 from adanalytics_client.dataset.errors import TableConflict
 from adanalytics_client.dataset.records.layout import DATA
 from adanalytics_client.dataset.records.manifest import Identity
+from adanalytics_client.dataset.schema import free_name
 from adanalytics_client.dataset.storage.local import Store
 
-from .files import Change, delta_statistics, free_name, read_footers, stored_type
+from .files import Change, delta_statistics, read_footers, stored_type
 
 LOG = "_delta_log"
 
@@ -70,7 +71,7 @@ class DeltaLog:
     def change(self, change: Change) -> None:
         """List other files in one transaction."""
         kinds = import_module("deltalake.transaction")
-        names = [free_name(name, change.columns) for name in self.partitions]
+        names = [free_name(name, change.columns.names) for name in self.partitions]
         if self._table is not None:
             names = list(self._table.metadata().partition_columns)
         fields = [field.with_name(name) for name, field in zip(names, (_DATE, _HOUR), strict=False)]

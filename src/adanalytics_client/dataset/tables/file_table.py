@@ -24,12 +24,12 @@ from adanalytics_client._outputs.arrow.schema import arrow_schema
 from adanalytics_client.dataset.errors import DatasetError
 from adanalytics_client.dataset.records.layout import DATA, TABLE
 from adanalytics_client.dataset.records.manifest import Identity, Manifest, read_record, seal
-from adanalytics_client.dataset.schema import Schema, hour_column
+from adanalytics_client.dataset.schema import Schema, free_name
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import AdAnalyticsError
 
 from .delta import LOG, DeltaLog
-from .files import Change, Files, free_name, stored_type
+from .files import Change, Files, stored_type
 from .iceberg import CATALOG, IcebergLog
 
 RETAINED_HOURS = 24
@@ -237,7 +237,7 @@ class FileTable:
     def _check_partitions(self, types: Mapping[str, str], columns: pa.Schema) -> None:
         """Refuse a field with the name of a partition of a table that exists."""
         for name in self._log.partitions if types else ():
-            free = free_name(name, columns)
+            free = free_name(name, columns.names)
             if free != name and free not in types:
                 is_delta = self._identity.table == "delta"
                 steps = f"Delete {LOG}" if is_delta else f"Drop it in its catalog (or {CATALOG})"
@@ -273,7 +273,7 @@ class FileTable:
                     remedy="Make a dataset without a table.",
                 )
         if self._identity.partition == "day":
-            return columns.append(pa.field(hour_column(types), pa.int64()))
+            return columns.append(pa.field(free_name("hour", types), pa.int64()))
         return columns
 
     def difference(self, manifest: Manifest) -> tuple[Files, set[str]]:

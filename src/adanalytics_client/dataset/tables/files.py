@@ -50,19 +50,6 @@ def stored_type(type_: pa.DataType) -> str:
     return str(type_).removeprefix("large_")
 
 
-def free_name(name: str, columns: pa.Schema) -> str:
-    """Return a name that no field has, whatever its case: ours gets underscores in front.
-
-    Examples:
-        >>> free_name("date", pa.schema([("Date", pa.string())]))
-        '_date'
-    """
-    folded = {column.casefold() for column in columns.names}
-    while name in folded:
-        name = f"_{name}"
-    return name
-
-
 def read_footers(
     store: Store, files: Iterable[DataFile]
 ) -> Iterator[tuple[DataFile, pq.FileMetaData]]:

@@ -15,10 +15,11 @@ from adanalytics_client._base.validation import import_extra
 from adanalytics_client.dataset.errors import DatasetError, TableConflict
 from adanalytics_client.dataset.records.layout import DATA, OURS
 from adanalytics_client.dataset.records.manifest import DataFile, Identity
+from adanalytics_client.dataset.schema import free_name
 from adanalytics_client.dataset.storage.local import Store
 from adanalytics_client.errors import ConfigurationError
 
-from .files import Change, free_name, read_footers, stored_type
+from .files import Change, read_footers, stored_type
 
 CATALOG = f"{OURS}/catalog.db"
 
@@ -110,7 +111,7 @@ class IcebergLog:
                 for name in change.widened:
                     schema.delete_column(name)
         spec_name = _partition(transaction.table_metadata)
-        partition = spec_name or free_name("date", change.columns)
+        partition = spec_name or free_name("date", change.columns.names)
         with transaction.update_schema() as schema:
             schema.union_by_name(pa.schema([*change.columns, (partition, pa.date32())]))
         if not spec_name:
