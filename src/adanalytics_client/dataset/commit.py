@@ -42,7 +42,7 @@ def commit(update: Update, parts: Collection[Part]) -> None:
     planned = {hour.day for hour in hours}
     needs = replace(needs, days={day: need for day, need in needs.days.items() if day in planned})
     with update.staging(needs) as (staging, fetcher):
-        report.wanted = staging.expect(hours)
+        staging.expect(hours)
         update.stage(_join(delivery, contents, fetcher.folder), staging)
         # One by one, because after a few failures the fetcher leaves the others out.
         for start in filter(lambda start: _is_undivided(delivery[start]), delivery):

@@ -17,7 +17,7 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client.errors import ProtocolError, Remedy
 from adanalytics_client.observers import HourWritten
 
-from .changes import DayChange, changes_of
+from .changes import changes_of
 from .hours.compare import DayComparison, compare_day
 from .hours.files import is_small
 from .pull.fetch import Pulled
@@ -25,14 +25,14 @@ from .pull.spool import Spool
 from .records.contents import Contents
 from .records.layout import Hour, hours_of
 from .records.manifest import OUTDATED, UNCONFIRMED, DayRecord, FinishedHour
-from .report import FailedQuery
+from .report import FailedQuery, SyncReport
 from .service import ServiceDays
 
 
 class Staging:
     """Takes the results of queries, and commits their hours.
 
-    `committed` receives each committed hour and its number of events.
+    The report receives each committed hour, and how days and hours have changed.
 
     Attributes:
         wanted: the hours that were expected so far.
@@ -41,28 +41,23 @@ class Staging:
         differing: complete days that do not agree with the service, each with its difference.
         losses: the hours of days that are not over that arrived with fewer events than are held,
             each with its number of events.
-        restated: how days have changed since they last agreed with the service.
-        changed: the hours whose file was written or removed, each with its number of events before
-            and after.
     """
 
     def __init__(
         self,
         contents: Contents,
         service: ServiceDays,
-        committed: dict[Hour, int],
-        observer: Observer | None = None,
+        report: SyncReport,
+        observer: Observer,
     ) -> None:
         self.wanted: set[Hour] = set()
         self.uncounted: dict[date, int] = {}
         self.differing: dict[date, str] = {}
         self.losses: dict[Hour, int] = {}
-        self.restated: list[DayChange] = []
-        self.changed: dict[Hour, tuple[int, int]] = {}
         self._contents = contents
         self._service = service
-        self._committed = committed
-        self._observer = observer or Observer()
+        self._report = report
+        self._observer = observer
         # The number of expected hours of each day that have not arrived.
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
@@ -74,8 +69,8 @@ class Staging:
         self._spools: list[Spool] = []
         self._miscounted: set[date] = set()
 
-    def expect(self, hours: Iterable[Hour]) -> int:
-        """Prepare for hours to arrive, some perhaps again; return how many are expected so far."""
+    def expect(self, hours: Iterable[Hour]) -> None:
+        """Prepare for hours to arrive, some perhaps again."""
         hours = [*hours]
         for hour in hours:
             self._staged.pop(hour, None)
@@ -83,7 +78,7 @@ class Staging:
         self._clear_spools()
         self.wanted.update(hours)
         self._outstanding.update(hour.day for hour in hours)
-        return len(self.wanted)
+        self._report.wanted = len(self.wanted)
 
     def add(self, pulled: Pulled) -> None:
         """Commit hours that replace no events; hold back others until their day is complete.
@@ -136,11 +131,12 @@ class Staging:
         hour, rows = finished.hour, finished.record.rows
         previous = self._contents.manifest.record(hour)
         self._contents.commit(finished, fingerprint, waits=waits)
-        before = self.changed.get(hour, (previous.rows if previous else 0, 0))[0]
+        changed = self._report.changed
+        before = changed.get(hour, (previous.rows if previous else 0, 0))[0]
         # A held hour was compared and kept, and an empty one that stays empty is no change.
         if not finished.is_held and (before or rows):
-            self.changed[hour] = before, rows
-        self._committed[hour] = rows
+            changed[hour] = before, rows
+        self._report.hours[hour] = rows
         notify(self._observer.written, HourWritten(str(hour), rows, committed=True))
 
     def _clear_spools(self) -> None:
@@ -238,7 +234,7 @@ class Staging:
         self._contents.save([day])
         changes = changes_of(self._contents.manifest.day(day))[-1:]
         if previous.is_settled and changes != changes_of(previous)[-1:]:
-            self.restated += changes
+            self._report.restated += changes
 
     def _keep_totals(self, day: date) -> None:
         """Keep the totals of a day that agreed with the service and was restated since.
@@ -313,14 +309,14 @@ class Staging:
             rejected = sorted(hour for hour in self.wanted if hour.day == day)
             for hour in rejected:
                 self._staged.pop(hour, None)
-                self._committed.pop(hour, None)
+                self._report.hours.pop(hour, None)
             self._clear_spools()
             # By the count alone: hours that are new may be those with too many events.
             if day in self._miscounted:
                 discarded = self._fresh.intersection(rejected)
                 self._contents.discard(day, discarded)
                 for hour in discarded:
-                    self.changed.pop(hour, None)
+                    self._report.changed.pop(hour, None)
             self._doubt(day)
             message = f"The events of {day} do not agree with the service: {difference}."
             advice = remedy("end_of_range") if is_empty else Remedy()

@@ -65,7 +65,7 @@ def sync(
 
         def pull(reasons: Mapping[Hour, Reason], service: ServiceDays) -> None:
             if reasons:
-                report.wanted = staging.expect(reasons)
+                staging.expect(reasons)
                 starts = _usable(list_started(contents.store), reasons, service)
                 keep_started(contents.store, starts)
                 types = contents.schema.union

@@ -101,8 +101,7 @@ class Update(NamedTuple):
         """
         contents, report, now = self.contents, self.report, self.now()
         with contents.store.scratch() as folder, closing(self.fetcher(folder, workers)) as fetcher:
-            staging = Staging(contents, needs.service, report.hours, self.client.observer)
-            report.restated, report.changed = staging.restated, staging.changed
+            staging = Staging(contents, needs.service, report, self.client.observer)
             try:
                 for day, need in needs.days.items():
                     contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)

@@ -7,6 +7,7 @@ from unittest.mock import DEFAULT, MagicMock
 import pytest
 from msgspec.structs import replace
 
+from adanalytics_client import Observer
 from adanalytics_client.dataset.changes import DayChange, changes_of
 from adanalytics_client.dataset.hours.totals import Totals
 from adanalytics_client.dataset.planning import PullQuery
@@ -23,6 +24,7 @@ from adanalytics_client.dataset.records.manifest import (
     Manifest,
     seal,
 )
+from adanalytics_client.dataset.report import SyncReport
 from adanalytics_client.dataset.service import DayState, ServiceDays
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.storage.local import open_store
@@ -44,6 +46,10 @@ class Summary:
 
 def says(clicks: int) -> ServiceDays:
     return Summary(clicks)  # type: ignore[return-value]
+
+
+def stage(contents: Contents, clicks: int, report: SyncReport | None = None) -> Staging:
+    return Staging(contents, says(clicks), report or SyncReport(NOW), Observer())
 
 
 class Bench:
@@ -76,7 +82,7 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     made = Bench(tmp_path)
-    first = Staging(made.contents, says(48), {})
+    first = stage(made.contents, 48)
     first.expect(HOURS)
     first.add(made.pulled(2, *HOURS))
     first.take_counts({})
@@ -94,7 +100,7 @@ def test_a_stop_before_the_rename_keeps_the_record_of_the_file_in_place(bench: B
 
 
 def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
-    staging = Staging(bench.contents, says(48), {})
+    staging = stage(bench.contents, 48)
     staging.expect(HOURS)
     staging.add(bench.pulled(3, *HOURS))
     assert (bench.held(), len(staging.differing)) == ({2}, 1)
@@ -116,27 +122,29 @@ def test_an_empty_hour_that_gets_events_waits_for_its_day(tmp_path: Path) -> Non
     bench = Bench(tmp_path)
     restated: list[DayChange] = []
     for clicks in (2, 4):
-        staging = Staging(bench.contents, says(2 * clicks), {})
+        report = SyncReport(NOW)
+        staging = stage(bench.contents, 2 * clicks, report)
         staging.expect(HOURS)
         staging.add(bench.pulled(0, *HOURS[clicks:], *HOURS[: clicks - 2]))
         staging.add(bench.pulled(clicks, *HOURS[clicks - 2 : clicks]))
         staging.take_counts({})
-        restated = staging.restated
+        restated = report.restated
     (change,) = restated
     assert (change.before["events"], change.after["events"]) == (4, 8)
 
 
 def test_a_restatement_is_noticed_when_it_is_first_rejected(bench: Bench) -> None:
-    first = Staging(bench.contents, says(73), {})
+    report = SyncReport(NOW)
+    first = stage(bench.contents, 73, report)
     first.expect(HOURS)
     first.add(bench.pulled(3, *HOURS))
     assert [*first.reject()]
-    assert (first.restated, changes_of(bench.contents.manifest.day(DAY))) == ([], [])
-    later = Staging(bench.contents, says(72), {})
+    assert (report.restated, changes_of(bench.contents.manifest.day(DAY))) == ([], [])
+    later = stage(bench.contents, 72, report)
     later.expect(HOURS)
     later.add(bench.pulled(3, *HOURS))
     later.take_counts({})
-    (change,) = later.restated
+    (change,) = report.restated
     assert (change.before["clicks"], change.after["clicks"]) == (48, 72)
     assert len(bench.contents.manifest.day(DAY).former) == 1
 
@@ -144,7 +152,7 @@ def test_a_restatement_is_noticed_when_it_is_first_rejected(bench: Bench) -> Non
 def test_a_stop_while_hours_are_replaced_does_not_lose_the_former_totals(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    staging = Staging(bench.contents, says(72), {})
+    staging = stage(bench.contents, 72)
     staging.expect(HOURS)
     staging.add(bench.pulled(3, *HOURS))
     moves = MagicMock(wraps=bench.store.move_in, side_effect=[DEFAULT, DEFAULT, MemoryError])
@@ -153,7 +161,7 @@ def test_a_stop_while_hours_are_replaced_does_not_lose_the_former_totals(
         with pytest.raises(MemoryError):
             staging.take_counts({})
     bench.contents = Contents.open(bench.store, bench.contents.identity)
-    again = Staging(bench.contents, says(72), {})
+    again = stage(bench.contents, 72)
     again.expect(HOURS)
     again.add(bench.pulled(3, *HOURS))
     again.take_counts({})

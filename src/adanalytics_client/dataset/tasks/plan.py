@@ -25,7 +25,9 @@ def plan_tasks(update: Update) -> list[Task]:
     """Order an export of each day with needed hours, wait for all, and return their tasks."""
     needs, contents = update.find_needs(), update.contents
     update.begin()
-    doubtful = doubtful_hours(needs, Staging(contents, needs.service, {}))
+    doubtful = doubtful_hours(
+        needs, Staging(contents, needs.service, update.report, update.client.observer)
+    )
     # An earlier plan ends here.
     store = contents.store
     keep_started(store, [start for start in list_started(store) if start.query.way == "pages"])
