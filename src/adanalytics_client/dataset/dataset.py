@@ -21,7 +21,7 @@ from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.types import Check, Day
 
 from .errors import DatasetDamaged, DatasetError, DatasetInUse, UnsuitablePlace
-from .records.layout import DATA, OURS
+from .records.layout import DATA, OURS, Hour
 from .records.manifest import LAYOUT_OF, Identity, Manifest
 from .report import SyncPlan, SyncReport, VerifyReport
 from .storage.local import Store, open_store
@@ -563,22 +563,14 @@ class Dataset:
         if identity is None:
             return None
         manifest = Manifest(store)
-        records = manifest.records(manifest.days())
-        hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
-        filled = [
-            hour
-            for record in records
-            for hour, hour_record in record.by_hour.items()
-            if hour_record.rows
-        ]
+        events = {
+            record.day: {number: of_hour.rows for number, of_hour in record.hours.items()}
+            for record in manifest.records(manifest.days())
+        }
+        hours = {day: len(counts) if any(counts.values()) else 0 for day, counts in events.items()}
+        filled = [Hour(day, n) for day, counts in events.items() for n in counts if counts[n]]
         zone = ServiceProfile(zone=identity.zone).tzinfo()
         last = filled[-1].start.replace(tzinfo=zone) if filled else None
-        counts = {
-            record.day: {
-                hour.hour: hour_record.rows for hour, hour_record in record.by_hour.items()
-            }
-            for record in records
-        }
         return Holdings(
             identity.partner,
             identity.origin,
@@ -587,7 +579,7 @@ class Dataset:
             manifest.damaged,
             last,
             identity.table,
-            counts,
+            events,
             identity.partition,
         )
 

@@ -31,7 +31,7 @@ from .pull.spool import count_pages, keep_started
 from .records.contents import Contents
 from .records.layout import IDENTITY, NAMES, Hour
 from .records.manifest import Identity, seal
-from .records.names import GroupNames, read_names, spans_without_names, write_names
+from .records.names import GroupNames, read_names, spans_without_names
 from .report import FailedQuery, SyncReport, write_report
 from .service import ServiceDays, count_days, fetch_names, fetch_service_days
 from .staging import Staging
@@ -177,7 +177,7 @@ class Update(NamedTuple):
             entry = names.get(group) or GroupNames(*span)
             spanned = GroupNames(min(entry.first, span[0]), max(entry.last, span[1]), entry.names)
             names[group] = spanned.updated(group, fresh)
-            write_names(names, store)
+            store.write(NAMES, seal(names))
 
 
 def doubtful_hours(needs: Needs, staging: Staging) -> list[Hour]:

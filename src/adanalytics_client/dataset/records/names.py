@@ -10,7 +10,7 @@ from adanalytics_client._json.fields import ID_OF, FieldNames, GroupBy
 from adanalytics_client.dataset.storage.local import Store
 
 from .layout import NAMES
-from .manifest import read_record, seal
+from .manifest import read_record
 
 MOST_NAMES = 100_000
 """The most names of a group that are kept."""
@@ -48,10 +48,6 @@ Names = Mapping[GroupBy, GroupNames]
 def read_names(store: Store) -> dict[GroupBy, GroupNames]:
     """Read the names of a dataset; a missing or damaged file has none."""
     return read_record(store, NAMES, dict[GroupBy, GroupNames]) or {}
-
-
-def write_names(names: Names, store: Store) -> None:
-    store.write(NAMES, seal(names))
 
 
 def spans_without_names(
