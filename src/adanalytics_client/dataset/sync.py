@@ -80,7 +80,7 @@ def sync(
                 if exports and via == "auto":
                     # Who chooses exports takes what their files have.
                     columns = types or _first_event(update, exports[0])[0]
-                    fetcher.exports.columns = [*columns]
+                    fetcher.columns = [*columns]
                 replacement = pages_of if via == "auto" else None
                 update.stage(fetcher.pulled(queries, service, replacement), staging)
 

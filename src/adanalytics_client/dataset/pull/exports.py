@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from adanalytics_client import Client, ExportJob, errors
+from adanalytics_client import ExportJob, errors
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._export_files import ExportedFile, files_of
 from adanalytics_client._json.types import Types
+from adanalytics_client._view import View
 from adanalytics_client.dataset.hours.events import EventTables, columns_in
 from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
@@ -42,23 +43,31 @@ _ORDER_LOST = (*OF_AN_EXPORT, *REFUSED, errors.ConfigurationError)
 
 @dataclass
 class ExportFetcher:
-    """Orders exports and fetches their hours; large files are sorted by the processes of `pool`.
+    """Orders exports and fetches their hours.
 
-    A file without one of the `columns` is refused.
+    Unfinished files are in `folder`. Large export files are sorted into hours by up to `workers`
+    processes. `types` are the columns that the dataset has so far. A file without one of the
+    `columns` is refused.
     """
 
-    client: Client
+    client: View
     store: Store
     identity: Identity
     types: Types
     folder: Path
     now: Callable[[], datetime]
-    pool: WorkerPool
+    workers: int = 1
     columns: Collection[str] = ()
-    # Parquet needs no parsing, but the service documents only csv.
-    _format: str = "parquet"
 
-    def pull(self, spool: Spool) -> list[FinishedHour]:
+    def __post_init__(self) -> None:
+        self._pool = WorkerPool(self.workers)
+        # Parquet needs no parsing, but the service documents only csv.
+        self._format = "parquet"
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def pull_export(self, spool: Spool) -> list[FinishedHour]:
         """Continue the export that an earlier run ordered, or order one."""
         try:
             if start := spool.start:
@@ -125,7 +134,7 @@ class ExportFetcher:
     def _sort(self, start: Start, file: Path, total: int | None) -> list[Sorted]:
         """Sort the events of a file into hours, in processes of their own if it is large."""
         size = file.stat().st_size
-        count = min(self.pool.most, size // SECTION_BYTES)
+        count = min(self._pool.most, size // SECTION_BYTES)
         if count > 1:
             # Also a whole file, so that two queries at a time use two cores.
             sections: Sequence[Section | None]
@@ -133,7 +142,7 @@ class ExportFetcher:
             # A line break in quotes leads to either error, and the system may end a process.
             with suppress(errors.ProtocolError, BrokenExecutor):
                 running = [
-                    self.pool.submit(
+                    self._pool.submit(
                         sort, start, self.identity, self.types, file, self.folder, section
                     )
                     for section in sections
@@ -141,7 +150,7 @@ class ExportFetcher:
                 parts = [future.result() for future in running]
                 if total in (None, sum(rows for _, rows in parts)):
                     return parts
-            if self.pool.closed:
+            if self._pool.closed:
                 raise errors.TransportError("The sync was stopped.")
         return [sort(start, self.identity, self.types, file, self.folder)]
 

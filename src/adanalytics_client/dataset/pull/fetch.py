@@ -9,24 +9,20 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from adanalytics_client import errors
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.types import Types
-from adanalytics_client._view import View
 from adanalytics_client.dataset.hours.events import EventTables, Table
 from adanalytics_client.dataset.hours.files import write_hours
 from adanalytics_client.dataset.hours.ids import Ids
 from adanalytics_client.dataset.hours.sort import HourUnknown
 from adanalytics_client.dataset.planning import ExpectedCounts, PullQuery, events_of, requests_of
 from adanalytics_client.dataset.records.layout import Hour
-from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
+from adanalytics_client.dataset.records.manifest import FinishedHour
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.service import ServiceDays
 from adanalytics_client.dataset.storage.local import Store
@@ -35,7 +31,6 @@ from adanalytics_client.types import Check
 
 from .exports import OF_AN_EXPORT, REFUSED, ExportFetcher
 from .spool import Spool, StoredPage
-from .workers import WorkerPool
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -71,33 +66,13 @@ class Pulled(NamedTuple):
     spool: Spool
 
 
-@dataclass
-class Fetcher:
-    """Pulls queries, two at a time.
-
-    Unfinished files are in `folder`. An interruption closes the client. Large
-    export files are sorted into hours by up to `workers` processes. `types` are the columns that
-    the dataset has so far.
-    """
-
-    client: View
-    store: Store
-    identity: Identity
-    types: Types
-    folder: Path
-    now: Callable[[], datetime]
-    workers: int = 1
+class Fetcher(ExportFetcher):
+    """Pulls queries by pages or exports, two at a time. An interruption closes the client."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         # One thread at a time: the reader needs several times the memory of a page.
         self._reading = threading.Lock()
-        self._pool = WorkerPool(self.workers)
-        self.exports = ExportFetcher(
-            self.client, self.store, self.identity, self.types, self.folder, self.now, self._pool
-        )
-
-    def close(self) -> None:
-        self._pool.close()
 
     def pulled(
         self,
@@ -167,7 +142,7 @@ class Fetcher:
     def _pull(self, spool: Spool) -> Pulled:
         """Pull one query; runs on its own thread."""
         # An export is one moment of the service's data, in which nothing drifts.
-        pull = self.exports.pull if spool.query.way == "export" else self._pull_pages
+        pull = self.pull_export if spool.query.way == "export" else self._pull_pages
         pulled = Pulled(pull(spool), spool)
         for finished in pulled.hours:
             report = HourWritten(str(finished.hour), finished.record.rows)

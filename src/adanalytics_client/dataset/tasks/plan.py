@@ -10,7 +10,7 @@ from adanalytics_client import AdAnalyticsError, ExportJob
 from adanalytics_client._export_files import files_of, open_signed
 from adanalytics_client.dataset.hours.sections import Section
 from adanalytics_client.dataset.planning import PullQuery
-from adanalytics_client.dataset.pull.exports import ExportFetcher
+from adanalytics_client.dataset.pull.fetch import Fetcher
 from adanalytics_client.dataset.pull.spool import Spool, Start, keep_started, list_started
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.update import Update, doubtful_hours
@@ -37,16 +37,16 @@ def plan_tasks(update: Update) -> list[Task]:
     spools = [Spool.open(store, query, basis(query.first, query.last)) for query in queries]
     with closing(update.fetcher(Path())) as fetcher:
         # All before waiting for the first: the service prepares them together.
-        orders = [fetcher.exports.order(spool) for spool in spools]
-        return [task for start, job in orders for task in _tasks_of(fetcher.exports, start, job)]
+        orders = [fetcher.order(spool) for spool in spools]
+        return [task for start, job in orders for task in _tasks_of(fetcher, start, job)]
 
 
-def _tasks_of(exports: ExportFetcher, start: Start, job: ExportJob) -> list[Task]:
+def _tasks_of(fetcher: Fetcher, start: Start, job: ExportJob) -> list[Task]:
     """Wait for an export, and divide it into tasks of one file, or of one section of a file."""
-    total, store, pieces = job.wait().row_count, exports.store, []
+    total, store, pieces = job.wait().row_count, fetcher.store, []
     # The job may hold what only the planner needs, and tasks are stored by schedulers.
     place, start = str(store.local("") or store.place), replace(start, job="")
-    files, identity, types = files_of(job), exports.identity, exports.types
+    files, identity, types = files_of(job), fetcher.identity, fetcher.types
     for saved in files:
         text = saved.to_json()
         pieces += _sections_of(Task(start, 0, len(files), total, place, identity, text, types))
