@@ -7,13 +7,12 @@ from itertools import pairwise
 
 from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
-from .hours.totals import OTHER, Figure, Totals, figure_text
+from .hours.totals import AMOUNTS, OTHER, Figure, Totals, figure_text
 from .records.manifest import DayRecord, FormerTotals
 
 EVENTS = "events"
 """The number of all events of a day, filtered ones included, among its figures."""
 
-_MONEY = ("revenue", "cost")
 # Figures on a line for people.
 _MOST_TEXTS = 2
 
@@ -88,7 +87,7 @@ def _figures(state: FormerTotals) -> dict[str, Figure | None]:
     # Events without a type may have a counter of that name.
     counts = {name: totals.sums.get(name, 0) for name in (*COLUMN_OF_TYPE.values(), OTHER)}
     counts |= totals.counts
-    money = {name: totals.sums[name] for name in _MONEY if name in totals.sums}
+    money = {name: totals.sums[name] for name in AMOUNTS if name in totals.sums}
     figures: dict[str, Figure | None] = {EVENTS: state.rows, **money, **totals.sums, **counts}
     # A field may have this name, too.
     figures[EVENTS] = state.rows

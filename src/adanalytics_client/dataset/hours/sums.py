@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import (
-    COLUMN_OF_TYPE,
     DOCUMENTED,
     EVENT_KINDS,
     SUMMARY_KINDS,
@@ -21,7 +20,7 @@ from adanalytics_client._json.fields import (
 )
 
 from .events import TEXT, Table, names_with_values
-from .totals import OTHER, Figure, Totals
+from .totals import COLUMN_OF_FOLD, OTHER, Figure, Totals
 
 MOST_SUMS = 200
 """The most fields of an event that are added up, because each hour keeps its sums."""
@@ -29,7 +28,6 @@ MOST_CURRENCIES = 300
 """The most currencies of an hour that its record keeps; ISO 4217 has fewer."""
 
 _SUMMARY_NAMES = frozenset(map(fold, SUMMARY_KINDS))
-_COLUMN_OF_TYPE = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
 _MOST_INTEGER, _MOST_DIGITS = 2**63 - 1, 10**37
 
 
@@ -69,7 +67,7 @@ def _add_up(table: Table, summed: Sequence[str], of_type: str | None, names: Fie
     if of_type is not None:
         for pair in pc.value_counts(table[of_type]).to_pylist():
             if pair["values"] is not None:
-                column = _COLUMN_OF_TYPE.get(fold(str(pair["values"])), OTHER)
+                column = COLUMN_OF_FOLD.get(fold(str(pair["values"])), OTHER)
                 counts[column] += pair["counts"]
     ends = {name: _ends(table[name]) for name in summed}
     sums = {name: _sum(table[name], ends[name]) for name in summed}

@@ -17,6 +17,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, ID_OF, FieldNames, GroupBy
 from adanalytics_client._json.rates import RATE_DECIMALS, RATES
 from adanalytics_client._json.types import Base, Types
+from adanalytics_client.dataset.hours.totals import AMOUNTS, COLUMN_OF_FOLD
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Summary, SummaryRow
 
@@ -25,8 +26,6 @@ from .names import literal
 Ask = Callable[[str], list[tuple[Any, ...]]]
 """Runs a statement and returns its rows."""
 
-AMOUNTS = ("revenue", "cost")
-_COLUMN_OF_FOLDED = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
 # What people call a field: by itself, or without the end of its name.
 _ENDS = ("", "_id", "_type", "_name")
 _OURS = {"day": "date", "date": "date", "hour": "hour", "partner": "partner"}
@@ -165,7 +164,7 @@ def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str
         )
         texts = {column: ["NULL"] for column in COLUMN_OF_TYPE.values()}
         for (text,) in rows:
-            if column := _COLUMN_OF_FOLDED.get(fold(text or "")):
+            if column := COLUMN_OF_FOLD.get(fold(text or "")):
                 texts[column].append(literal(text))
         figures = {
             column: f"count(*) FILTER (WHERE {kind} IN ({', '.join(values)}))"
