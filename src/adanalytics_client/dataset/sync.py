@@ -5,12 +5,12 @@ sync begins with it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from functools import cache, partial
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from adanalytics_client._base.choices import Via
 from adanalytics_client._base.observer import notify
@@ -117,7 +117,9 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
     reasons = needs.asked | restated
     starts = _usable(list_started(store), reasons, service)
-    types, total, learning = update.contents.schema.union, None, 0
+    # Unlike `types`, which one event may tell, these are all that events of the dataset have.
+    columns, record_of = update.contents.schema.union, update.contents.manifest.day
+    types, total, learning = columns, None, 0
     queries = _list_queries(update, starts, reasons, service, via, types)
     # Whether the events of a whole day tell their hours is not known before one was seen.
     whole = [query for query in queries if query.hour is None]
@@ -128,30 +130,22 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
             learning = sum(query.way == "pages" for query in whole)
             queries = _list_queries(update, starts, reasons, service, via, types)
 
-    if via == "auto" and not update.contents.schema.union:
+    if via == "auto" and not columns:
         # An event on a page shows which columns an export must have.
         learning += any(query.way == "export" for query in queries)
 
     forecasts = expected_counts(service)
-    sample = _Sample(whole[0].first, whole[0].last, total) if total is not None else None
-    events = _likely_events(update, service, sample)
+    events = _likely_events(update, service, whole, total)
     rest = {
-        day: sum(
-            hour_record.rows
-            for hour, hour_record in update.contents.manifest.day(day).by_hour.items()
-            if hour not in reasons
-        )
+        day: sum(part.rows for hour, part in record_of(day).by_hour.items() if hour not in reasons)
         for day in events
     }
     pulls = most_requests(queries, service, store, events, rest)
     doubtful = (day for day, need in needs.days.items() if need.doubtful)
     days = {*doubtful, *(hour.day for hour in reasons)}
     counts = runs_to_count(service, [day for day in days if Hour(day, 23).is_over(update.now())])
-    record_of = update.contents.manifest.day
     with_events = [d for d in needs.days if service.state(d).has_data or record_of(d).rows]
     names, fields = read_names(store), update.contents.identity.names
-    # Not `types`: one event does not tell which fields the others have.
-    columns = update.contents.schema.union
     spans = spans_without_names(names, with_events if days else (), columns, fields)
     return SyncPlan(
         {hour: reason.value for hour, reason in reasons.items()},
@@ -301,28 +295,20 @@ def _first_event(update: Update, query: PullQuery) -> tuple[Types, int | None]:
     return {name: type_of(kind_of(name), value) for name, value in fields}, page.total
 
 
-class _Sample(NamedTuple):
-    """The service's count of the events of some days."""
-
-    first: date
-    last: date
-    events: int
-
-
 def _likely_events(
-    update: Update, service: ServiceDays, sample: _Sample | None
+    update: Update, service: ServiceDays, queries: Sequence[PullQuery], total: int | None
 ) -> Mapping[date, int]:
     """Estimate the number of events of each day, filtered ones included.
 
     The summary leaves those out, or may count something else than events. The ratio is that of the
-    sample, or else of the days in the dataset.
+    first query, if the service's `total` of it is known, or else of the days in the dataset.
     """
     counts, record_of = service.counts, update.contents.manifest.day
     days = [day for day in counts if record_of(day).is_settled]
     rows = sum(record_of(day).rows for day in days)
-    if sample is not None:
-        days = [day for day in counts if sample.first <= day <= sample.last]
-        rows = sample.events
+    if total is not None:
+        days = [day for day in counts if queries[0].first <= day <= queries[0].last]
+        rows = total
     count = sum(counts[day] for day in days)
     # Nothing to compare with: the summary's own numbers are the best guess.
     if not days:
