@@ -20,7 +20,10 @@ _TOTALS = (
 _PLACES = 18
 _BLANK = frozenset(("", "-", "\u2013", "\u2014", "n/a", "na", "null", "none", "nan"))
 _TIME = re.compile(r"[T ](?=\d{1,2}:\d\d)")
-# What stands between the parts of a day; a point alone stays, because it tells their order.
+# Around a day and in it: what says nothing. A point between digits stays: it tells their order.
+_SURPLUS = re.compile(
+    r"^\s+|[\s.]+$|(?<=\d\.)\s+(?=\d)|(?<=\d)(?:st|nd|rd|th)\b|(?<=\bsep)t\b", re.IGNORECASE
+)
 _BETWEEN = re.compile(r"[\s,/-]+|\.\s+")
 # The minus sign, and the apostrophes and spaces between thousands.
 _PLAIN = str.maketrans({"\u2212": "-", **dict.fromkeys("'\u2019\xa0\u202f\u2009 ")})
@@ -37,7 +40,8 @@ _NUMBERS = {
 # As time.strptime reads them, after `_BETWEEN` has become a space.
 _CLEAR = (
     *("%Y %m %d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%d %B %Y"),
-    *("%b %d %Y", "%B %d %Y", "%a %d %b %Y", "%a %b %d %Y"),
+    *("%b %d %Y", "%B %d %Y", "%Y %b %d", "%a %d %b %Y", "%a %b %d %Y", "%A %d %B %Y"),
+    "%A %B %d %Y",
 )
 _DAYS = {
     "day/month": (*_CLEAR, "%d %m %Y", "%d %m %y"),
@@ -109,7 +113,7 @@ def days_of(cell: Cell) -> Mapping[str, date]:
     """Return the days that a cell can be, by the order of day and month."""
     if isinstance(cell, date):
         return dict.fromkeys(_DAYS, cell)
-    text = _BETWEEN.sub(" ", _TIME.split(str(cell or ""))[0])
+    text = _BETWEEN.sub(" ", _SURPLUS.sub("", _TIME.split(str(cell or ""))[0]))
     text = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1 \2 \3", text)
     days = {}
     for order, forms in _DAYS.items():
