@@ -75,7 +75,7 @@ def delta_statistics(footer: pq.FileMetaData) -> str:
         groups = [footer.row_group(g).column(at).statistics for g in range(footer.num_row_groups)]
         # A nested column has another path than its field.
         is_temporal = name in schema.names and pa.types.is_temporal(schema.field(name).type)
-        if is_temporal and all(group and group.has_min_max for group in groups):
+        if is_temporal and groups and all(group and group.has_min_max for group in groups):
             least[name] = _bound(min(group.min for group in groups))
             most[name] = _bound(max(group.max for group in groups), is_most=True)
     return json.dumps({"numRecords": footer.num_rows, "minValues": least, "maxValues": most})
