@@ -434,7 +434,7 @@ class Notes:
 
 
 def drawing(describe: Callable[[], Line | None], notes: Notes, *, stays: bool = False) -> Drawing:
-    return Drawing(describe, lambda: notes, stays=stays)  # type: ignore[arg-type, return-value]
+    return Drawing(describe, lambda: notes, stays=stays)  # type: ignore[arg-type, return-value]  # a stand-in
 
 
 def test_the_state_is_drawn_again_and_again_until_the_end() -> None:
