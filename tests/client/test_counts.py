@@ -44,6 +44,7 @@ class Service:
         hours: the hours that a query of an hour covers.
         beyond: the answer to a page behind the last.
         listed: whether `dates` lists the day that is left out.
+        most: for each start of a query, the most events that it has, also by its total.
     """
 
     make: Any = timed
@@ -61,6 +62,7 @@ class Service:
     beside: dict[str, Any] = field(default_factory=dict)
     served: bool = False
     scale: int = 1
+    most: dict[str, int] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
     def rows(self, start: date, end: date, hours: Any = range(24)) -> list[Row]:
@@ -89,7 +91,7 @@ class Service:
         if self.hidden[key] and query["per_page"] != "1":
             self.hidden[key] -= 1
             return self.empty or Say(status=204)
-        rows = self.rows(start, end, hours)
+        rows = self.rows(start, end, hours)[: self.most.get(key)]
         size = min(int(query["per_page"]), self.cap)
         number = int(query.get("page", "1")) - self.first_page + 1
         page = rows[max(0, number - 1) * size :][:size] if number > 0 else []
@@ -478,6 +480,29 @@ def test_a_page_that_is_the_whole_total_of_the_largest_hours_is_counted(
     with pytest.raises(ProtocolError, match=rf"the largest total, {cap:,}, is that of \d+ of its"):
         variant.rows(FIRST, check="auto")
     assert len(service.asked) > 24
+
+
+@pytest.mark.parametrize(
+    ("cap", "most", "right"),
+    [(7, 14, 20), (10_000, 500, 600), (7, 13, 13)],
+    ids=["pages", "round", "not-full"],
+)
+def test_a_query_that_ends_with_a_full_page_is_counted(
+    variant: Variant, service: Service, cap: int, most: int, right: int
+) -> None:
+    """One hour is cut, and its total, too: only the number of its last page tells."""
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        return [timed(start, hour, at) for hour in hours for at in range(right if hour == 2 else 5)]
+
+    service.rows = rows  # type: ignore[method-assign]
+    service.cap, service.most = cap, {f"{FIRST} 2": most}
+    if most < right:
+        with pytest.raises(ProtocolError, match=f"its last page has {min(cap, most)} events"):
+            variant.rows(FIRST, check="auto")
+    else:
+        assert len(variant.rows(FIRST, check="auto")) == len(rows(FIRST, FIRST))
+        assert len(service.asked) == 25
 
 
 @pytest.mark.parametrize(
