@@ -11,6 +11,7 @@ from tests.stored_login import store_login
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._profiles import login_store
+from adanalytics_client._profiles.settings_file import settings_file
 from adanalytics_server.local import LocalServer
 
 
@@ -83,6 +84,14 @@ def test_a_profile_that_cannot_be_used_says_what_to_do(name: str, lines: str, ma
         login_store.LoginStore(state_folder(os.environ)).put("default", None)
     with pytest.raises(errors.ConfigurationError, match=match):
         Client.from_profile(name)
+
+
+def test_a_stored_key_goes_to_the_address_that_it_was_stored_for() -> None:
+    store_login("http://stats.example", "s3cret-key")
+    path = settings_file(os.environ)
+    path.write_text(path.read_text().replace("stats", "other"))
+    with pytest.raises(errors.ConfigurationError, match="Nobody is signed in at http://other"):
+        Client.from_profile()
 
 
 def test_the_environment_names_the_other_way() -> None:
