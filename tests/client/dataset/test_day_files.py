@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from tests.client.dataset.shop import COUNT, FIRST, SECOND, Shop
 from tests.datasets import READERS, Row, files_in, flip
@@ -97,6 +98,18 @@ def test_a_settled_day_is_one_file_and_an_open_one_a_file_for_each_hour(shop: Sh
     before = files_in(shop.folder)
     assert shop.sync().wanted == 0
     assert files_in(shop.folder) == before
+
+
+def test_a_file_has_groups_of_one_size(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "ROWS_PER_GROUP", 7)
+    assert shop.sync().left == 0
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(shop.rows())
+    for name in DAYS:
+        footer = pq.ParquetFile(shop.folder / name).metadata
+        *sizes, last = (footer.row_group(at).num_rows for at in range(footer.num_row_groups))
+        assert ({*sizes}, 0 < last <= 7) == ({7}, True)
+    with shop.client() as client:
+        assert shop.dataset.verify(client, deep=True).problems == []
 
 
 def test_a_new_day_is_written_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
