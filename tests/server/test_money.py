@@ -57,6 +57,7 @@ def test_exact_amounts(text: str, nanos: int) -> None:
         ("1000000000.000000001", "is not below 1000000000 units"),
         ("-1e10", "is not below 1000000000 units"),
         ("1e9999", "is not below 1000000000 units"),
+        ("0." + "1" * 63, "is not a decimal number"),
     ],
 )
 def test_amounts_that_nanos_cannot_hold(text: str, message: str) -> None:
