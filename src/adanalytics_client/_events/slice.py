@@ -10,7 +10,7 @@ behind one that came. An event that one page has twice is no repeat: the service
 
 import logging
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from datetime import date
 from typing import Literal, NamedTuple
 
@@ -22,9 +22,11 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, StatusError
 
+from .order import PageOrder
 from .page import FetchedPage, PageKeys, digest_of, ids_of
 from .paging import Cursor
 from .plan import Slice
+from .repeats import EventMemory
 from .times import time_of
 
 OnDrift = Literal["raise", "warn"]
@@ -197,7 +199,7 @@ class SliceHistory:
         self.distinct = self._before = cursor.seen - cursor.repeated
         self.repeated = cursor.repeated
         self.overlap = 0
-        self.total = self._stated = cursor.total
+        self.total = cursor.total
         self.fall = cursor.fall
         # The events of all attempts before this one.
         self._before_attempt = -1
@@ -210,16 +212,10 @@ class SliceHistory:
         self._resumed = not cursor.is_first_page
         # The last event that an earlier run yielded; empty once it has arrived again.
         self._yielded, self._is_first_page = cursor.last, True
-        self._all_have_ids = True
         self._most_ids = MOST_IDS[rules.on_drift]
-        self._yielded_ids = _Remembered(self._most_ids)
+        self._yielded_ids = EventMemory(self._most_ids)
         self._attempt = self._yielded_ids
-        # Of the events without an id, which are all yielded.
-        self._texts, self._last_text = _Hashes(self._most_ids), 0
-        # The numbers and marks of the first page, the page before, and pages to request again.
-        self._opening = self._front = {cursor.number - 1: cursor.mark} if cursor.mark else {}
-        self._doubts: dict[int, str] = {}
-        self._is_opening_sure = False
+        self._order = PageOrder(cursor, self._most_ids)
         # The events of an attempt after the first one, each counted once.
         self._again = 0
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
@@ -233,7 +229,7 @@ class SliceHistory:
     @property
     def repeatable(self) -> bool:
         """Return whether the slice can be pulled again without yielding an event twice."""
-        is_identified = self._all_have_ids and not self._yielded_ids.oddity
+        is_identified = self._order.all_have_ids and not self._yielded_ids.oddity
         return is_identified and not self._resumed and not self._yielded_ids.texts.forgotten
 
     @property
@@ -242,27 +238,17 @@ class SliceHistory:
         return 0 if self.total is None else self.total - self.distinct
 
     def doubtful_page(self) -> Cursor | None:
-        """Return a page to request again, because events without an id came on two pages.
-
-        They may be equal. Or the service orders its events anew for each request, which the first
-        page shows, or the last one of an earlier run. Or events that came meanwhile moved them to
-        the next page: then the page in front of it is another one now, or the first one where many
-        are equal, and the service counts as many events as arrived, for some came twice and others
-        not at all.
-        """
-        self._is_opening_sure |= not self._opening.keys().isdisjoint(self._doubts)
-        slice_ = self._tail.cursor.slice
-        return Cursor(slice_, max(self._doubts), attempt=1) if self._doubts else None
+        """Return a page to request again; None if no page is in doubt."""
+        number = self._order.doubtful_number()
+        return Cursor(self._tail.cursor.slice, number, attempt=1) if number is not None else None
 
     def moved_page(self, page: FetchedPage) -> PageDrift | None:
         """Describe a page that has no longer the events of an earlier request, or fewer behind."""
-        total, number = page.signals.total, page.cursor.number
-        mark = self._doubts.pop(number)
-        is_same = page.keys and page.keys.mark == mark
-        if is_same and (total is None or total >= (self.total or 0)):
+        total = page.signals.total
+        if self._order.is_same(page) and (total is None or total >= (self.total or 0)):
             return None
-        days = str(page.cursor.slice)
-        return PageDrift(days, number, 0, self.distinct, self.total, False, moved=True)
+        slice_, number = str(page.cursor.slice), page.cursor.number
+        return PageDrift(slice_, number, 0, self.distinct, self.total, False, moved=True)
 
     @property
     def gone(self) -> int:
@@ -287,9 +273,9 @@ class SliceHistory:
 
     def begin_attempt(self) -> None:
         """Forget the order of the pages, but not the events, to pull the slice again."""
-        self._attempt, self._again, self.overlap = _Remembered(self._most_ids), 0, 0
+        self._attempt, self._again, self.overlap = EventMemory(self._most_ids), 0, 0
         self._marks.clear()
-        self._opening = self._front = {}
+        self._order.begin_attempt()
         self._stale = 0
         self._total_is_old = True
         self.fall, self._before_attempt = 0, self.distinct
@@ -374,9 +360,9 @@ class SliceHistory:
         with the same text. Without a total, the first page of a run may be its only one, so its
         order is in doubt.
         """
-        is_earlier = self._is_first_page and self._opening != self._front
-        if is_earlier and self.total is None and page.signals.total is None:
-            self._doubts |= self._opening
+        is_behind = self._is_first_page and self._order.has_earlier_page
+        if is_behind and self.total is None and page.signals.total is None:
+            self._order.doubt_opening()
         if not self._earlier:
             return
         are_shared = bool(self._yielded_ids.shared)
@@ -390,27 +376,8 @@ class SliceHistory:
                 repeats[first : at + 1] = [True] * (at + 1 - first)
             is_identified = value is not None and not are_shared
             repeats[at] |= is_identified
-            if not (is_identified or self._is_opening_sure):
-                self._doubts |= self._opening
-
-    def _find_equal(self, page: FetchedPage, keys: PageKeys) -> None:
-        """Doubt a page if events that nothing identifies have the texts of earlier ones."""
-        texts: set[int] = set()
-        if None in keys.ids:
-            self._all_have_ids = False
-            pairs = zip(page.rows.texts, keys.ids, strict=True)
-            texts = {hash(text) for text, value in pairs if value is None}
-        if self._attempt.has_equal or not self._texts.are_new(texts):
-            # Events that came meanwhile are counted, or moved the last event.
-            total = page.signals.total
-            if total != self._stated or (
-                total is None and self._last_text in {*texts, *keys.texts}
-            ):
-                self._doubts |= self._opening | self._front
-            elif not self._is_opening_sure:
-                self._doubts |= self._opening
-        self._texts.update(texts)
-        self._last_text, self._stated = hash(page.rows.texts[-1]), page.signals.total
+            if not is_identified:
+                self._order.doubt_opening()
 
     def end(self, slice_: Slice) -> SliceEnd:
         """Return what the end of the pull needs to know of the slice."""
@@ -449,7 +416,7 @@ class SliceHistory:
             is_typed=bool(self._first.names.sent("event_type", self._first.sample())),
             days=tuple(days) if has_events else (),
             full=f"its last page has {size:,} events" if is_full else "",
-            is_blind=not (self._all_have_ids and are_ids) and cursor.number > 1,
+            is_blind=not (self._order.all_have_ids and are_ids) and cursor.number > 1,
             tail=replace(
                 cursor,
                 total=None,
@@ -475,9 +442,7 @@ class SliceHistory:
         self._marks.append(self.mark)
         repeats = self._yielded_ids.add(keys)
         stale = repeats if self._attempt is self._yielded_ids else self._attempt.add(keys)
-        self._find_equal(page, keys)
-        self._front = {cursor.number: self.mark}
-        self._opening = self._opening or self._front
+        self._order.add(page, keys, has_equal=self._attempt.has_equal)
         self._again += stale.count(False)
         self.overlap += stale.count(True)
         self._stale = self._stale + 1 if all(stale) else 0
@@ -492,77 +457,6 @@ class SliceHistory:
             return repeats
         # An event without an id may have been yielded, or be another one with the same text.
         return [repeat or value is None for repeat, value in zip(repeats, keys.ids, strict=True)]
-
-
-class _Remembered:
-    """The events of a slice: an event is a repeat if it has the id and the text of an earlier one.
-
-    One of the same page is a copy. Of events and of ids only hashes are kept; beyond `limit` the
-    older half is forgotten. An id under which events with different texts arrive identifies none.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.texts, self._ids = _Hashes(limit), _Hashes(limit)
-        self.shared: set[int] = set()
-        # The events that one page had once more.
-        self.copies = 0
-        # Whether the last page has an event that is kept, although an earlier one has its text.
-        self.has_equal = False
-
-    @property
-    def oddity(self) -> str:
-        if self.shared:
-            return "have the same event_id and differ otherwise"
-        return "come twice on one page" if self.copies else ""
-
-    def add(self, keys: PageKeys) -> list[bool]:
-        """Return for each event whether it is a repeat, and remember the others."""
-        repeats = [False] * len(keys.ids)
-        self.has_equal = False
-        if not keys.texts:
-            return repeats
-        # In C, for 10,000 events per page. In a tuple, because a whole number is its own hash.
-        ids = [*map(hash, zip(keys.ids))]
-        new_ids = {*ids}
-        # Events with different ids have different texts.
-        if len(new_ids) == len(ids) and self._ids.are_new(new_ids):
-            self.texts.update(keys.texts)
-            self._ids.update(new_ids)
-            return repeats
-        earlier = {text for text in keys.texts if text in self.texts}
-        for index, (text, key, value) in enumerate(zip(keys.texts, ids, keys.ids, strict=True)):
-            if value is not None:
-                is_known = text in self.texts
-                if key in self._ids and not is_known:
-                    self.shared.add(key)
-                repeats[index] = text in earlier and key not in self.shared
-                self.copies += is_known and text not in earlier
-                self.has_equal |= is_known and key in self.shared
-                self.texts.update((text,))
-                self._ids.update((key,))
-        return repeats
-
-
-class _Hashes:
-    """A set of hashes; beyond `limit` the older half is forgotten."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.forgotten = False
-        self._older: set[int] = set()
-        self._newer: set[int] = set()
-
-    def __contains__(self, key: int) -> bool:
-        return key in self._newer or key in self._older
-
-    def are_new(self, keys: set[int]) -> bool:
-        return self._newer.isdisjoint(keys) and self._older.isdisjoint(keys)
-
-    def update(self, keys: Iterable[int]) -> None:
-        self._newer.update(keys)
-        if len(self._newer) > self._limit // 2:
-            self.forgotten |= bool(self._older)
-            self._older, self._newer = self._newer, set()
 
 
 def _refuse(page: FetchedPage, history: SliceHistory) -> None:
