@@ -279,6 +279,9 @@ def test_the_first_page_of_a_large_day(httpserver: HTTPServer, first: int) -> No
         body = {"data": rows, "meta": {"total": 20_000_000}}
         return Response(json.dumps(body), content_type="application/json")
 
+    # Its only row is of no day.
+    sums = {"data": [{"clicks": 20_000_000}]}
+    httpserver.expect_request(f"{API}/summary").respond_with_json(sums)
     httpserver.expect_request(f"{API}/events").respond_with_handler(events)
     with Client(httpserver.url_for(""), api_key="k", partner="acme") as client:
         profile = client.probe()
