@@ -386,6 +386,21 @@ def test_the_worst_rows_come_first_in_every_format(place: Place, tmp_path: Path)
     ] * 2
 
 
+def test_a_count_keeps_its_fraction_in_files(place: Place, tmp_path: Path) -> None:
+    """Such as one that the other side corrected by a factor."""
+    file, book = tmp_path / "theirs.csv", tmp_path / "gap.xlsx"
+    file.write_text(f"day,clicks\n{FIRST},1212.5\n{LAST},1000\n")
+    gaps = {row["day"]: row for row in place.answer(file)["rows"]}
+    part, whole = gaps[str(FIRST)], gaps[str(LAST)]
+    assert (part["theirs"], whole["theirs"]) == ("1212.5", 1000)
+    assert Decimal(part["difference"]) == Decimal("1212.5") - part["ours"]
+    rows = csv.DictReader(io.StringIO(place.run("reconcile", file).stdout))
+    assert {row["theirs"] for row in rows} == {"1212.5", "1000", "0"}
+    place.run("reconcile", file, "-o", book)
+    _, *cells = openpyxl.load_workbook(book)["reconcile"].iter_rows(values_only=True)
+    assert {cell[2] for cell in cells} == {1212.5, 1000, 0}
+
+
 def test_the_tolerance_decides_the_status(place: Place, tmp_path: Path) -> None:
     file = Theirs(by="day", money=lambda a: a * Decimal("1.02")).write(place, tmp_path)
     assert place.run("reconcile", file).exit_code == 0

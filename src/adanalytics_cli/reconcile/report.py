@@ -136,7 +136,7 @@ class Reconciliation:
             value = getattr(gap, name)
             if form.is_table:
                 row[name] = f"{value:z,.{self._digits(gap.figure)}f}"
-            elif gap.figure in MONEY:
+            elif gap.figure in MONEY or value % 1:
                 row[name] = format(value, "f") if form.has_text_amounts else value
             else:
                 row[name] = Cell(int(value), count) if form.is_typed else int(value)
