@@ -1,6 +1,7 @@
 """`adanalytics report`: a summary of a dataset by any field, equal to the service's own."""
 
 import csv
+import dataclasses
 import io
 import json
 from collections import defaultdict
@@ -151,6 +152,17 @@ def test_counters_are_added_up(run: Run, synced: Callable[[Vocabulary], Path]) -
         assert {row["placement"]: Decimal(row[name]) for row in rows} == expected
     assert rows[1]["ctr"] == f"{Decimal(rows[1]['clicks']) / Decimal(rows[1]['impressions']):.6f}"
     assert "requests" not in rows[0]
+
+
+def test_lines_of_another_type_may_have_counters(run: Run, synced: Callable[..., Path]) -> None:
+    rows = {
+        at: [text.replace("{", '{"event_type":"line",', 1) for text in texts]
+        for at, texts in COUNTERS.rows.items()
+    }
+    place = str(synced(dataclasses.replace(COUNTERS, rows=rows)))
+    (row,) = rows_of(run("report", "event_type", "--in", place))
+    events = [json.loads(text) for text in COUNTERS.texts]
+    assert int(row["impressions"]) == sum(event["impressions"] for event in events) > 0
 
 
 def test_the_days_are_those_of_the_zone_of_the_dataset(

@@ -2,11 +2,12 @@
 
 How events count depends on their vocabulary:
 
-1. Events have a type: each type is counted in the column of a summary that is named after it.
+1. Events have a type that a summary counts: each is counted in the column that is named after it.
 2. Events are counters: the sums of the fields that are named as columns of a summary.
 3. Neither: the events are counted, as `events`.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from decimal import Decimal
@@ -102,7 +103,7 @@ def summarize(
     Raises:
         ConfigurationError: for a field that is a figure itself, or has too many values.
     """
-    figures = _figures(source, first, last, ask)
+    figures = figures_of(source, first, last, ask)
     if field in figures:
         raise ConfigurationError(
             f"{field!r} is a figure, not a group.", remedy="Name a field such as country."
@@ -111,7 +112,8 @@ def summarize(
     by, currency = source.quoted.get(field, "NULL"), source.quoted["currency"]
     if field in source.columns and source.columns[field].base in _AS_TEXT:
         by = f"CAST({by} AS VARCHAR)"
-    sums = ", ".join([*figures.values()])
+    # Where no event has the field, the sum is 0, as in a summary of the service.
+    sums = ", ".join(f"coalesce({figure}, 0)" for figure in figures.values())
     rows = ask(
         f"SELECT {currency} AS c, {by} AS k, {sums} FROM ({source.select}) "  # noqa: S608  # quoted
         f"WHERE {_days(source, first, last)} GROUP BY ALL "
@@ -150,7 +152,7 @@ def summarize(
     return summaries
 
 
-def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str, str]:
+def figures_of(source: EventSource, first: date, last: date, ask: Ask) -> dict[str, str]:
     """Return the counts and amounts of a group, each as an expression."""
     columns, names = source.columns, source.names
     figures = {}
@@ -162,21 +164,23 @@ def _figures(source: EventSource, first: date, last: date, ask: Ask) -> dict[str
         rows = ask(
             f"SELECT DISTINCT {kind} FROM ({source.select}) WHERE {_days(source, first, last)}"  # noqa: S608  # as above
         )
-        texts = {column: ["NULL"] for column in COLUMN_OF_TYPE.values()}
+        texts = defaultdict[str, list[str]](lambda: ["NULL"])
         for (text,) in rows:
             if column := COLUMN_OF_FOLD.get(fold(text or "")):
                 texts[column].append(literal(text))
-        figures = {
-            column: f"count(*) FILTER (WHERE {kind} IN ({', '.join(values)}))"
-            for column, values in texts.items()
-        }
+        # Other types may be those of lines with counters.
+        if texts or not rows:
+            figures = {
+                column: f"count(*) FILTER (WHERE {kind} IN ({', '.join(texts[column])}))"
+                for column in COLUMN_OF_TYPE.values()
+            }
     # Events with types are counted; only events without one may be counters themselves.
     for name in (*(() if figures else COLUMN_OF_TYPE.values()), *AMOUNTS):
         sent = names.sent(name, columns)
         if sent is not None and columns[sent].base in {"number", "bit"}:
             value = source.quoted[sent]
             value = f"CAST({value} AS INT)" if columns[sent].base == "bit" else value
-            figures[name] = f"coalesce(sum({value}), 0)"
+            figures[name] = f"sum({value})"
     # Neither types nor counters are known: at least how many events there are.
     if not figures.keys() & {*COLUMN_OF_TYPE.values()}:
         figures = {"events": "count(*)", **figures}
