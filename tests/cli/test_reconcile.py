@@ -502,12 +502,15 @@ def test_a_summary_without_days_is_not_compared_by_day(
     assert (done.exit_code, "Only" in done.stderr) == (1, False)
 
 
-def test_fields_with_the_names_of_our_columns(httpserver: HTTPServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("type_", ["impression", "Impression", "IMPRESSION", "impres-sion"])
+def test_fields_with_the_names_of_our_columns(
+    httpserver: HTTPServer, tmp_path: Path, type_: str
+) -> None:
     """The day and the hour are those of the query that brought the event."""
     service = ServiceOfRows(httpserver)
     for hour in range(24):
         moment = f"{FIRST}T{hour:02}:00:00Z"
-        row = {"event_id": f"e-{hour}", "event_time": moment, "event_type": "impression"}
+        row = {"event_id": f"e-{hour}", "event_time": moment, "event_type": type_}
         row |= {"revenue": "0.500000000", "Revenue": "7", "date": "1999-01-01", "hour": "x"}
         service.rows[str(FIRST), hour] = [json.dumps(row)]
     folder, file = tmp_path / "events", tmp_path / "theirs.csv"

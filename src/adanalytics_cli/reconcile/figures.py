@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.core.periods import days_of
 from adanalytics_client import ProtocolError, ServiceProfile
-from adanalytics_client._json.fields import COLUMN_OF_TYPE
 
 from .statement import Figures, Group, Key, Statement, folded
 
@@ -185,16 +184,22 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
     """
     from adanalytics_client.dataset import Dataset
     from adanalytics_client.dataset.query.files import CommittedFiles
-    from adanalytics_client.dataset.query.views import sql_names
+    from adanalytics_client.dataset.query.summary import figures_of
+    from adanalytics_client.dataset.query.views import source_of
 
     # Elsewhere, a day may begin and end up to 14 hours earlier or later.
     first, last = statement.first - DAY, statement.last + DAY
     files = CommittedFiles.read(place)
-    names, columns, places = files.identity.names, files.columns, sql_names(files)
+    source = source_of(files)._replace(select="FROM events")
+    names, columns, places = source.names, source.columns, source.quoted
 
     def sent(part: str) -> str | None:
         name = names.sent(part, columns)
         return name and places[name]
+
+    def ask(sql: str) -> list[tuple[Any, ...]]:
+        answer = Dataset(place).query(sql)
+        return [*zip(*(column.to_pylist() for column in answer.columns), strict=True)]
 
     labels: dict[str, Mapping[str, str]] = {}
     for key in statement.names_of:
@@ -204,15 +209,9 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
         else:
             text = f"The dataset has no {key} names of all these days: sync them, or compare by id."
             statement.remarks.append(text)
-    sums = {name: f"sum({column})" for name in ("revenue", "cost") if (column := sent(name))}
+    sums = figures_of(source, first, last, ask)
     if sums.keys() >= {"revenue", "cost"}:
         sums["profit"] = f"{sums['revenue']} - {sums['cost']}"
-    for type_, name in COLUMN_OF_TYPE.items():
-        # A service may send counts in place of types.
-        if column := sent(name):
-            sums[name] = f"sum(CAST({column} AS DECIMAL(38, 0)))"
-        elif column := sent("event_type"):
-            sums[name] = f"count(*) FILTER ({column} = '{type_}')"
     zone = ServiceProfile(zone=files.identity.zone).tzinfo()
     offset = zone.utcoffset(start_of(first)) or timedelta()
     minute, moment = "0", sent("event_time")
@@ -229,13 +228,12 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
         *(sums.get(name, "NULL") for name in statement.names),
         f"max({sent('currency') or 'NULL'})",
     ]
-    table = Dataset(place).query(
+    rows = ask(
         f"SELECT {', '.join(selection)} FROM events "  # noqa: S608  # names, quoted above
         f"WHERE {places['date']} BETWEEN DATE '{first}' AND DATE '{last}' GROUP BY ALL"
     )
     records: list[Record] = []
     units = set()
-    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
     for day, hour, quarter, is_filtered, *values, unit in rows:
         begin = start_of(day) + timedelta(hours=hour, minutes=quarter * _MINUTES)
         pairs = [
