@@ -212,17 +212,27 @@ def values_of(value: Any) -> set[str]:
     return {str(value)}
 
 
-def test_a_field_that_adds_up_to_the_summary_has_its_part(service: ServiceOfRows) -> None:
+@pytest.mark.parametrize("type_", ["impression", "Impression"])
+def test_a_field_that_adds_up_to_the_summary_has_its_part(
+    service: ServiceOfRows, type_: str
+) -> None:
     vocabulary = VOCABULARIES["camelCase"]
-    service.rows = dict(vocabulary.rows)
+    service.rows = {
+        at: [text.replace("impression", type_) for text in texts]
+        for at, texts in vocabulary.rows.items()
+    }
     days = {day for day, _ in service.rows}
     service.summary = {
-        day: {"revenue": str(sum_of(vocabulary, day)), "impressions": 50} for day in days
+        day: {
+            "revenue": str(sum_of(vocabulary, day)),
+            "impressions": sum(len(service.rows[at]) for at in service.rows if at[0] == day),
+        }
+        for day in days
     }
     profile = service.client().probe()
     assert profile.fields == {"revenue": "grossRevenue"}
     assert profile.summary is not None
-    assert profile.summary.sums["revenue"] == "grossRevenue"
+    assert profile.summary.sums == {"revenue": "grossRevenue", "impressions": "event_type"}
 
 
 def sum_of(vocabulary: Vocabulary, day: str) -> Any:

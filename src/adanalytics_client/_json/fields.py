@@ -65,6 +65,19 @@ COLUMN_OF_TYPE = {
 }
 """The event types, by VAST's names, and the column of a summary that counts each of them."""
 
+_COLUMN_OF_FOLD = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
+
+
+def column_of_type(name: object) -> str | None:
+    """Return the column of a summary that counts a type, in whatever way a service spells it.
+
+    Examples:
+        >>> column_of_type("AdRequest")
+        'requests'
+    """
+    return _COLUMN_OF_FOLD.get(fold(str(name)))
+
+
 GroupBy = Literal["day", "campaign", "demand_tag"]
 """The ways to group a summary."""
 

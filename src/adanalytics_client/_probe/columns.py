@@ -12,7 +12,7 @@ from adanalytics_client._base.dates import EPOCH, from_epoch
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, DOCUMENTED, Kind
+from adanalytics_client._json.fields import DOCUMENTED, Kind, column_of_type
 from adanalytics_client._shapes.service import ColumnProfile, JsonType, Nulls, Role
 
 Rows = Sequence[Mapping[str, Json]]
@@ -216,7 +216,7 @@ def sums(
 def _types(rows: Rows, columns: Mapping[str, ColumnProfile]) -> dict[str, int]:
     """Count the events of each type under the folded name of the summary's column."""
     name = DOCUMENTED.sent("event_type", columns) or ""
-    types = (COLUMN_OF_TYPE.get(str(row.get(name))) for row in rows)
+    types = (column_of_type(row.get(name)) for row in rows)
     return Counter(fold(column) for column in types if column)
 
 

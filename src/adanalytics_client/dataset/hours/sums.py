@@ -17,10 +17,11 @@ from adanalytics_client._json.fields import (
     SUMMARY_KINDS,
     FieldNames,
     Kind,
+    column_of_type,
 )
 
 from .events import TEXT, Table, names_with_values
-from .totals import COLUMN_OF_FOLD, OTHER, Figure, Totals
+from .totals import OTHER, Figure, Totals
 
 MOST_SUMS = 200
 """The most fields of an event that are added up, because each hour keeps its sums."""
@@ -67,7 +68,7 @@ def _add_up(table: Table, summed: Sequence[str], of_type: str | None, names: Fie
     if of_type is not None:
         for pair in pc.value_counts(table[of_type]).to_pylist():
             if pair["values"] is not None:
-                column = COLUMN_OF_FOLD.get(fold(str(pair["values"])), OTHER)
+                column = column_of_type(pair["values"]) or OTHER
                 counts[column] += pair["counts"]
     ends = {name: _ends(table[name]) for name in summed}
     sums = {name: _sum(table[name], ends[name]) for name in summed}

@@ -106,9 +106,6 @@ def figure_text(figure: Figure) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
 
 
-COLUMN_OF_FOLD = {fold(name): column for name, column in COLUMN_OF_TYPE.items()}
-"""The summary column that counts a type of events, whose name services spell in several ways."""
-
 AMOUNTS = ("revenue", "cost")
 
 ADDITIVE = (*COLUMN_OF_TYPE.values(), *AMOUNTS)

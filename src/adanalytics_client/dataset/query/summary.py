@@ -14,11 +14,17 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from adanalytics_client._base.spelling import fold
-from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, ID_OF, FieldNames, GroupBy
+from adanalytics_client._json.fields import (
+    COLUMN_OF_TYPE,
+    EVENT_KINDS,
+    ID_OF,
+    FieldNames,
+    GroupBy,
+    column_of_type,
+)
 from adanalytics_client._json.rates import RATE_DECIMALS, RATES
 from adanalytics_client._json.types import Base, Types
-from adanalytics_client.dataset.hours.totals import AMOUNTS, COLUMN_OF_FOLD
+from adanalytics_client.dataset.hours.totals import AMOUNTS
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Summary, SummaryRow
 
@@ -166,7 +172,7 @@ def figures_of(source: EventSource, first: date, last: date, ask: Ask) -> dict[s
         )
         texts = defaultdict[str, list[str]](lambda: ["NULL"])
         for (text,) in rows:
-            if column := COLUMN_OF_FOLD.get(fold(text or "")):
+            if column := column_of_type(text):
                 texts[column].append(literal(text))
         # Other types may be those of lines with counters.
         if texts or not rows:
