@@ -186,6 +186,7 @@ BROKEN = {
     HEADING + "03/04/2026,A,1,2\n": "'03/04/2026' may be 2026-04-03 or 2026-03-04",
     HEADING + "2026-02-01,A,1,2\n": "has no row of 2026-01-15 to 2026-01-16; it has 2026-02-01",
     'day,revenue\n2026-01-15,"1,234"\n': "'1,234' may be 1234 or 1.234",
+    'day,revenue\n2026-01-15,"1,234E3"\n': "'1,234E3' may be 1234000 or 1234",
     "day,impressions,imps\n2026-01-15,1,2\n": "has more than one column for impressions: "
     "'impressions' or 'imps'. Name it with --map impressions=NAME",
     HEADING + "2026-01-01,A,1,2\n2026-02-01,A,1,2\n": "it has 2026-01-01 to 2026-02-01",

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from adanalytics_cli.console.table_view import plain
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.errors import CommandError, SettingsError
 from adanalytics_cli.core.periods import span
@@ -341,7 +342,7 @@ class _Table:
             if len(likely) != 1:
                 pairs = zip(chain(*cells), chain(*values), strict=True)
                 cell, options = next(pair for pair in pairs if len({*pair[1].values()}) > 1)
-                choices = " or ".join(str(options[way]) for way in ways)
+                choices = " or ".join(plain(options[way]) for way in ways)
                 raise CommandError(
                     f"{self.path}: '{cell}' may be {choices}.", remedy=notation.clarity
                 )
