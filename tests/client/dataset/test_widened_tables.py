@@ -142,11 +142,15 @@ def test_a_field_with_the_name_of_our_column_arrives_later(
 
 
 @pytest.mark.spark
-def test_a_table_refuses_nanoseconds_with_a_reason(service: ServiceOfRows, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_table_refuses_nanoseconds_with_a_reason(
+    service: ServiceOfRows, tmp_path: Path, kind: TableFormat
+) -> None:
     pytest.importorskip("deltalake", reason="make test-spark installs deltalake")
     service.rows = {("2026-01-15", 3): ['{"ymdh":"2026-01-15T03:00:00.123456789Z"}']}
-    with service.client() as client, pytest.raises(DatasetError, match="ymdh has nanoseconds"):
-        Dataset(tmp_path, table="delta").sync(client, "2026-01-15")
+    text = f"ymdh has nanoseconds, which {kind} tables lack."
+    with service.client() as client, pytest.raises(DatasetError, match=text):
+        Dataset(tmp_path, table=kind).sync(client, "2026-01-15")
 
 
 def test_a_field_with_the_name_of_our_column_keeps_it(

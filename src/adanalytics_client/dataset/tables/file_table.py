@@ -269,7 +269,7 @@ class FileTable:
             # Rounded times would be other events than those of the files.
             if column.type == pa.timestamp("ns", tz="UTC"):
                 raise DatasetError(
-                    f"{column.name} has nanoseconds, which a {self._identity.table} table lacks.",
+                    f"{column.name} has nanoseconds, which {self._identity.table} tables lack.",
                     remedy="Make a dataset without a table.",
                 )
         if self._identity.partition == "day":
