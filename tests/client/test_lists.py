@@ -111,6 +111,18 @@ def test_totals_above_the_rows_are_said(
     assert (len(said), len(caplog.messages)) == (messages, messages)
 
 
+def test_figures_that_are_texts_are_said(
+    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {"clicks": "12", "revenue": "1.5", "ctr": "15%", "requests": "", "os": "7,5"}
+    rows = [{"campaign_id": 7, **row}, {"campaign_id": 8, **row, "clicks": "1,234"}]
+    serve(stand_in, lambda *_: Say({"data": rows}))
+    summary = variant.call("summary", FIRST, LAST, group_by="campaign")
+    assert [row.clicks for row in summary.rows] == [12, "1,234"]
+    (text,) = caplog.messages
+    assert text.endswith("nothing adds them up: clicks '1,234'.")
+
+
 @pytest.mark.parametrize("totals", [[{"clicks": 8}], [1, 2], "8 clicks", 8, True])
 def test_totals_of_another_shape_are_kept_as_sent(
     variant: Variant, stand_in: StandIn, totals: Any

@@ -21,6 +21,7 @@ from adanalytics_client._json.columns import GROUP_COLUMNS, METRIC_COLUMNS, SUMM
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, GROUPS, ID_OF, FieldNames
+from adanalytics_client._json.rates import RATES
 from adanalytics_client._json.rows import Found, describe, find_rows, kind_of, stated_error
 from adanalytics_client._shapes.changes import find_at
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
@@ -252,6 +253,17 @@ def summary(
         session.credentials,
         partial(_make_summary, names, first_page, rows, totals, (first, last), zone),
     )
+    texts = {
+        name: cell
+        for row in result.rows
+        for name, cell in dict(row).items()
+        if name in _SUMS and isinstance(cell, str) and any(map(str.isdigit, cell))
+    }
+    if texts:
+        _LOG.warning(
+            "The summary has texts that are no plain numbers, so nothing adds them up: %s.",
+            ", ".join(f"{name} {cell!r}" for name, cell in texts.items()),
+        )
     if group_by is not None:
         if group := _group_twice(rows, group_by):
             error = _other_summary(f"two rows of {group}", f"group_by={group_by}")
@@ -572,6 +584,7 @@ _GROUPINGS = {
     **{fold(f"{group}{suffix}"): group for group in ID_OF for suffix in ("", "_id", "_name")},
 }
 _METRICS = {*map(fold, METRIC_COLUMNS)}
+_SUMS = METRIC_COLUMNS - RATES.keys()
 _PARTS = {
     **{fold(name): "date" for name in DAY_NAMES},
     # As the other columns are named, after what they count.
