@@ -465,7 +465,7 @@ def test_causes_that_explain_it_equally_are_all_named_or_none(
     ] == texts
     expected = "Cause: either" if texts else "No cause is named, because 6 explain the gap equally"
     assert any(note.startswith(expected) for note in answer["notes"]), answer["notes"]
-    assert "Not compared, because ours are not known: cost." in answer["notes"]
+    assert "Not compared, because ours are unknown or no numbers: cost." in answer["notes"]
 
 
 def test_a_summary_without_a_known_group_is_not_one_group(
@@ -500,6 +500,21 @@ def test_a_summary_without_days_is_not_compared_by_day(
     rows.clear()
     done = CliRunner().invoke(cli, ["reconcile", str(file), *words], obj=Invocation())
     assert (done.exit_code, "Only" in done.stderr) == (1, False)
+
+
+def test_texts_of_ours_are_no_zeros(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    httpserver.expect_request(re.compile("/.*")).respond_with_json(
+        {"data": [{"date": str(FIRST), "impressions": "1,234", "clicks": "5"}]}
+    )
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "key")
+    file = tmp_path / "theirs.csv"
+    file.write_text(f"Day,Impressions,Clicks\n{FIRST},1234,5\n")
+    words = ["--base-url", httpserver.url_for("/"), "--partner", "acme"]
+    done = CliRunner().invoke(cli, ["reconcile", str(file), *words], obj=Invocation())
+    assert (done.exit_code, done.stdout.count(str(FIRST))) == (0, 1), done.stderr
+    assert "Not compared, because ours are unknown or no numbers: impressions." in done.stderr
 
 
 @pytest.mark.parametrize("type_", ["impression", "Impression", "IMPRESSION", "impres-sion"])

@@ -75,7 +75,7 @@ class OwnFigures:
         places = [
             place
             for place in range(len(statement.names))
-            if not records or any(record[3][place] is not None for record in records)
+            if not records or _are_numbers(record[3][place] for record in records)
         ]
         self.statement = statement.part(places)
         self.hours, self.zone, self.currency = hours, zone, currency
@@ -95,7 +95,7 @@ class OwnFigures:
             )
             label = tuple(str(pair[1] or pair[0] or "(none)") for pair in groups)
             self.labels.setdefault(group, label)
-            figures = tuple(_amount(values[place]) for place in places)
+            figures = tuple(Decimal(str(values[place] or 0)) for place in places)
             sides[int(is_filtered)].setdefault(group, []).append((moment, figures))
         self.labels = statement.labels | self.labels
         self.valid, self.filtered = (
@@ -136,8 +136,9 @@ def start_of(day: date) -> datetime:
     return datetime.combine(day, time())
 
 
-def _amount(value: object) -> Decimal:
-    return Decimal(str(value)) if isinstance(value, int | Decimal) else Decimal(0)
+def _are_numbers(values: Iterable[object]) -> bool:
+    """Return whether there is a number, and nothing else; None is nothing."""
+    return {isinstance(value, int | Decimal) for value in values if value is not None} == {True}
 
 
 def ask_service(statement: Statement, client: "Client", zone: tzinfo) -> OwnFigures:

@@ -71,7 +71,7 @@ class Statement:
         missing = [name for place, name in enumerate(self.names) if place not in places]
         if not missing:
             return self
-        remark = f"Not compared, because ours are not known: {', '.join(missing)}."
+        remark = f"Not compared, because ours are unknown or no numbers: {', '.join(missing)}."
         if not places:
             raise CommandError(remark, remedy="Compare figures that adanalytics summary shows.")
         names = [self.names[place] for place in places]
