@@ -340,7 +340,8 @@ def test_without_a_row_every_column_may_be_named(
     run: Run, service: LocalServer, option: str
 ) -> None:
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
-    assert (empty.exit_code, empty.stderr) == (0, "")
+    said = "The summary of acme has no row of 2025-01-01 to 2025-01-31.\n"
+    assert (empty.exit_code, empty.stderr) == (0, said)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +429,12 @@ def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -
     rows = list(csv.DictReader(io.StringIO(run(*words, "-f", "csv").stdout)))
     assert [row["date"] for row in rows] == days
     assert [row["impressions"] == "" for row in rows] == [False] * 2 + [True] * 4
-    assert run(*words, "-f", "jsonl").stdout.count("\n") == 2
+    done = run(*words, "-f", "jsonl")
+    assert done.stdout.count("\n") == 2
+    gaps = "2020-01-01 to 2026-01-14, 2026-01-17 to 2026-01-20"
+    assert f"The summary of acme has no row of {gaps}.\n" in done.stderr
+    for other in (["-g", "campaign"], ["-g", "day", "-q"]):
+        assert "no row of" not in run(*words[:3], *other).stderr
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, completing, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.core.invocation import Invocation, notice
-from adanalytics_cli.core.prose import listed
 from adanalytics_client import Period
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 _FIELDS = ("country", "hour", "creative", "device", "supply-tag", "domain", "day")
 _MEMORY = "1GB"
-# More gaps than a reader looks up.
-_MOST_RUNS = 3
 
 
 @command(
@@ -138,9 +135,5 @@ def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[li
 def _gaps(session: "QuerySession", spans: Sequence[Span]) -> list[str]:
     """Say which of the days no dataset has."""
     data_days = {day for dataset in session.coverage for day in dataset.days}
-    notes = []
-    for first, last in spans:
-        missing = [day for day in periods.days_of(first, last) if day not in data_days]
-        if missing:
-            notes.append(f"Not in the dataset: {listed(periods.spans_of(missing), _MOST_RUNS)}.")
-    return notes
+    gaps = [periods.gaps_of(*span, data_days) for span in spans]
+    return [f"Not in the dataset: {text}." for text in gaps if text]

@@ -11,7 +11,7 @@ import click
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
@@ -101,6 +101,13 @@ def summary(
         zone = find_settings(invocation).service.zone
         answers, *earlier = [_ask(clients, *days, group_by, zone) for days in spans]
     result_text = write_answers(answers, earlier, group_by, options, invocation, omission=omission)
+    if group_by == "day":
+        for answer in chain(answers, *earlier):
+            days = {row.date for row in answer.summary.rows if isinstance(row.date, date)}
+            gaps = periods.gaps_of(answer.first, answer.last, days)
+            # A row of an unknown day may be of any. A cut of the range looks like this, too.
+            if gaps and len(days) == len(answer.summary.rows):
+                notice(f"The summary of {answer.partner} has no row of {gaps}.", invocation)
     if path := options.output.path:
         report_end(invocation, result_text, progress, days=spans[0], target=path)
 

@@ -1,6 +1,6 @@
 """START and END as people write them, turned into two inclusive days of the service."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 
 import click
@@ -9,6 +9,7 @@ from adanalytics_client import ConfigurationError, Period
 from adanalytics_client._base.dates import runs_of
 
 from .invocation import Invocation, current_invocation, notice
+from .prose import listed
 from .settings import now_at_service
 
 PERIOD_HELP = (
@@ -16,6 +17,9 @@ PERIOD_HELP = (
     " START; -7d alone means the last seven days, including today. A period that is not over ends"
     " today."
 )
+
+# More gaps than a reader looks up.
+_MOST_GAPS = 3
 
 
 def read_period(
@@ -76,6 +80,11 @@ def span(first: date, last: date) -> str:
 def spans_of(days: Iterable[date]) -> list[str]:
     """Write ordered days as the periods without gaps that they make."""
     return [span(run[0], run[-1]) for run in runs_of(days)]
+
+
+def gaps_of(first: date, last: date, days: Collection[date]) -> str:
+    """Write the days of a period that are not among these; empty if all are."""
+    return listed(spans_of(day for day in days_of(first, last) if day not in days), _MOST_GAPS)
 
 
 def days_of(first: date, last: date) -> list[date]:
