@@ -90,6 +90,23 @@ def test_what_was_read_and_left_out_is_said(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "currency"),
+    [
+        ("day,revenue\n2026-01-15,$1\n", None),
+        ("day,revenue (USD)\n2026-01-15,$1\n", "USD"),
+        ("day,revenue\n2026-01-15,£1\n", "GBP"),
+        ("day,unit,revenue\n2026-01-15,CAD,$1\n2026-01-16,,2\n", "CAD"),
+        ("day,unit,clicks\n2026-01-15,EUR,1\n2026-01-15,USD,2\n", None),
+        ("day,word,revenue\n2026-01-15,EUR,1\n2026-01-16,USA,2\n", None),
+    ],
+)
+def test_the_currency_is_one(tmp_path: Path, text: str, currency: str | None) -> None:
+    file = tmp_path / "theirs.csv"
+    file.write_text(text)
+    assert read(file).currency == currency
+
+
 def test_a_workbook_has_real_days_and_numbers(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.title = "Notes"
@@ -191,6 +208,9 @@ BROKEN = {
     "'impressions' or 'imps'. Name it with --map impressions=NAME",
     HEADING + "2026-01-01,A,1,2\n2026-02-01,A,1,2\n": "it has 2026-01-01 to 2026-02-01",
     "day,revenue\n2026-01-15,\0\n": "is not text",
+    "day,currency,revenue\n2026-01-15,EUR,1\n2026-01-15,USD,2\n": "has amounts in EUR and USD",
+    "day,cost\n2026-01-15,$1\n2026-01-16,1 €\n": "has amounts in $ and EUR",
+    "day,revenue (GBP),cost (CHF)\n2026-01-15,1,1\n": "has amounts in CHF and GBP",
     "day,revenue\n2026-01-15," + "x" * 200_000: "field larger than field limit",
 }
 

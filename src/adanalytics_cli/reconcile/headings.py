@@ -1,7 +1,7 @@
 """The columns of a report: which heading stands for which of our fields."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
@@ -44,7 +44,7 @@ _FIELD_OF = {
     **{fold(name): name for name in FIELDS},
     **{name: field for field, names in _HEADINGS.items() for name in names.split()},
 }
-_CURRENCIES = frozenset(
+CURRENCIES = frozenset(
     (
         "EUR",
         "USD",
@@ -66,6 +66,7 @@ _CURRENCIES = frozenset(
         "CNY",
     )
 )
+_DOLLARS = {"USD", "CAD", "AUD", "MXN", "BRL"}
 _NEUTRAL = frozenset(("total", "sum", "of", "ad", "server", "gesamt", "summe"))
 
 
@@ -77,14 +78,15 @@ def fields_of(cell: Cell, names: Mapping[str, str]) -> list[str]:
     ]:
         return named
     words = re.findall(r"[^\W_]+", re.sub(r"\(.*?\)|\[.*?\]", " ", text))
-    words = [word.casefold() for word in words if word not in _CURRENCIES]
+    words = [word.casefold() for word in words if word not in CURRENCIES]
     word_text = "".join(word for word in words if word not in _NEUTRAL)
     # Tag is German for day; the cells below decide.
     fields = ["day", "demand_tag"] if word_text == "tag" else [_FIELD_OF.get(word_text, "")]
     return [name for name in fields if name and name not in names]
 
 
-def currency_of(headings: Sequence[str]) -> str | None:
-    """Return the currency that one of these headings names."""
-    text = " ".join(headings).replace("€", " EUR ").replace("£", " GBP ")
-    return next((word for word in re.findall("[A-Z]{3}", text) if word in _CURRENCIES), None)
+def currencies_of(cells: Iterable[Cell]) -> set[str]:
+    """Return the currencies that cells name; $ only beside one that it is not the sign of."""
+    text = " ".join(map(str, cells)).replace("€", " EUR ").replace("£", " GBP ")
+    codes = CURRENCIES & {*re.findall("[A-Z]{3}", text)}
+    return {*codes, "$"} if "$" in text and codes - _DOLLARS else {*codes}

@@ -16,7 +16,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.fields import GROUPS, ID_OF, GroupBy
 
 from .cells import Cell, Layout, Line, layouts_of
-from .headings import FIGURES, MONEY, currency_of, fields_of
+from .headings import CURRENCIES, FIGURES, MONEY, currencies_of, fields_of
 from .values import DAYS, NUMBERS, Notation, cell_at, days_of, is_rate, is_total
 
 _HEADING_WITHIN = 50
@@ -367,9 +367,24 @@ class _Table:
         )
 
     def currency(self) -> str | None:
-        """Return the currency that the heading of an amount names."""
+        """Return the currency of the amounts, if the file names it.
+
+        Raises:
+            CommandError: for amounts of several, which would be added up.
+        """
         places = [self.columns[name] for name in MONEY if name in self.columns]
-        return currency_of([str(self.heading[place]) for place in places])
+        cells: list[Cell] = []
+        for place, heading in enumerate(self.heading if places else ()):
+            column = [cell for line in self.lines if (cell := cell_at(line, place)) is not None]
+            if place in places or CURRENCIES.issuperset(column):
+                cells += [heading, *column]
+        currencies = sorted(currencies_of(cells))
+        if len(currencies) > 1:
+            raise CommandError(
+                f"{self.path} has amounts in {' and '.join(currencies)}.",
+                remedy="Keep the rows and columns of one currency.",
+            )
+        return currencies[0] if currencies else None
 
     def remarks(self, field_names: Iterable[str], reading: str, keys: int) -> list[str]:
         """Say which columns stand for what, how the file was read, and what was left out."""
