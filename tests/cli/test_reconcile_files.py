@@ -196,13 +196,14 @@ BROKEN = {
     "day,note\n2026-01-15,x\n": "no column that is known as a figure",
     "impressions,clicks\n1,2\n": "no column that is known as a day, a campaign or a demand tag",
     HEADING + ROW + ROW: "rows 2 and 3: nothing tells these rows of 2026-01-15 A apart",
-    HEADING + ROW + "soon,A,1,2\n": "row 3, day: 'soon' is not a day",
-    HEADING + ROW + "2026-01-16,A,many,2\n": "row 3, impressions: 'many' is not a number",
+    HEADING + ROW + "soon,A,1,2\n": "row 3, day: 'soon' is not a day. Write",
+    HEADING + ROW + "2026-01-16,A,many,2\n": "row 3, impressions: 'many' is not a number. "
+    "Correct it, or leave the column out: --map impressions=",
     HEADING + "2026-01-16,A,1,2 %\n": "row 2, revenue: '2 %' is not a number",
     HEADING + ROW + '2026-01-16,A,1,"2,50"\n': "row 3, revenue: '2,50' is not a number like",
     HEADING + "03/04/2026,A,1,2\n": "'03/04/2026' may be 2026-04-03 or 2026-03-04",
     HEADING + "2026-02-01,A,1,2\n": "has no row of 2026-01-15 to 2026-01-16; it has 2026-02-01",
-    'day,revenue\n2026-01-15,"1,234"\n': "'1,234' may be 1234 or 1.234",
+    'day,revenue\n2026-01-15,"1,234"\n': "'1,234' may be 1234 or 1.234. Export amounts with",
     'day,revenue\n2026-01-15,"1,234E3"\n': "'1,234E3' may be 1234000 or 1234",
     "day,impressions,imps\n2026-01-15,1,2\n": "has more than one column for impressions: "
     "'impressions' or 'imps'. Name it with --map impressions=NAME",

@@ -351,7 +351,9 @@ class _Table:
 
     def _unread(self, line: Line, place: int, notation: Notation) -> CommandError:
         cell = cell_at(line, place) or ""
-        problem, remedy = f"is not {notation.noun} like those above it", notation.correction
+        rest = " like those above it" if notation.read(cell) else ""
+        (field,) = (name for name in self.columns if self.columns[name] == place)
+        problem, remedy = f"is not {notation.noun}{rest}", notation.correction.format(field)
         if str(cell).startswith("="):
             problem = "is a formula without a value"
             remedy = "Open the file in a spreadsheet, save it, and run this again."

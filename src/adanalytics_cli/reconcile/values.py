@@ -56,7 +56,7 @@ class Notation(NamedTuple):
         noun: what a cell is.
         title: what the ways to write it are about.
         read: returns the values that a cell can be, by the ways to write it.
-        correction: what to do about a cell that is none.
+        correction: what to do about a cell of a field, {}, that is none.
         clarity: what to do if a column can be read in two ways.
     """
 
@@ -127,8 +127,8 @@ NUMBERS = Notation(
     "a number",
     "decimal",
     numbers_of,
-    "Correct it, or leave the column out: --map FIELD=",
-    "Export the report without thousands separators.",
+    "Correct it, or leave the column out: --map {}=",
+    "Export amounts with two decimal digits.",
 )
 DAYS = Notation(
     "a day",
