@@ -61,9 +61,10 @@ def test_days_that_are_not_whole_are_left_out(
 
 def test_what_is_left_out_is_said(run: Run, service: LocalServer) -> None:
     words = ["summary", "2026-01-15..2026-01-20", "--compare", "previous"]
-    done = run(*words, "-f", "table")
-    assert "Left out, because not whole yet: 2026-01-17 to 2026-01-20." in done.stdout
-    assert "acme has data on 2 of 2 days, before on 0 of 2." in done.stdout
+    for form, stream in (("table", "stdout"), ("csv", "stderr")):
+        text = getattr(run(*words, "-f", form), stream)
+        assert "Left out, because not whole yet or without data: 2026-01-17 to 2026-01-20." in text
+        assert "acme has data on 2 of 2 days, before on 0 of 2." in text
     shown = run(*words, "-f", "table", "--all-hours").stdout
     assert ("Left out" in shown, "2026-01-20 is not over." in shown) == (False, True)
     refused = run("summary", "today", "--compare", "yesterday")

@@ -12,7 +12,7 @@ import click
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import completing, flag, option
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, notice
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import (
@@ -173,7 +173,8 @@ class MetricOptions:
             for (_, last), (_, surplus_days) in zip(dict.fromkeys(ranges), spans, strict=False)
             if surplus_days < last
         ]
-        notes = [f"Left out, because not whole yet: {', '.join(missing)}."] if missing else []
+        text = f"Left out, because not whole yet or without data: {', '.join(missing)}."
+        notes = [text] if missing else []
         today = now_at_service(invocation).date()
         if spans[0][1] == today:
             notes.append(f"{today} is not over.")
@@ -255,6 +256,8 @@ def write_answers(
         if earlier
         else list_rows(answers, view, form)
     )
+    if omission and not form.is_table:
+        notice(omission, invocation)
     if form.writer:
         count = write_rows(replace(listing, title=title), options.output, invocation)
     else:
