@@ -275,6 +275,7 @@ def test_equal_reports_agree(place: Place, tmp_path: Path) -> None:
         answer = place.answer(file, *words, "--tolerance", "0")
         assert (answer["above"], answer["causes"], answer["by"]) == (0, [], ["day", "campaign"])
         assert (answer["start_date"], answer["end_date"]) == (str(FIRST), str(LAST))
+        assert answer["notes"][-1].startswith("Left out, of ours without a campaign: ")
 
 
 def test_the_names_of_a_dataset_need_no_service(

@@ -180,7 +180,8 @@ class Reconciliation:
                 f"{n:f} {name}"
                 for name, n in zip(self.search.names, figures.unassigned, strict=True)
             )
-            yield f"Left out, of ours without one: {', '.join(gaps)}."
+            group = " or ".join(name.replace("_", " ") for name in statement.by if name != "day")
+            yield f"Left out, of ours without a {group}: {', '.join(gaps)}."
         if statement.currency and figures.currency and statement.currency != figures.currency:
             yield f"Their amounts are in {statement.currency}, ours in {figures.currency}."
         if self.search.open_days:
