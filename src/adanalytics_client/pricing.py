@@ -190,12 +190,14 @@ def choose(estimate: Estimate, offers: Iterable[Price]) -> Choice:
     if not estimate.events:
         return Choice("auto", "no day of the range has data")
     best = min(ways, key=lambda price: (price.requests, price.size, price.seconds))
-    alternatives = (
-        f"{price.requests:,} by {_NOUNS[price.way]}" for price in ways if price is not best
+    # Of as many requests, the bytes or the time decide, which the prices show.
+    alternatives = " or ".join(
+        f"{price.requests:,} by {_NOUNS[price.way]}"
+        for price in ways
+        if price.requests > best.requests
     )
-    return Choice(
-        best.way, f"{counted(best.requests, 'request')} instead of {' or '.join(alternatives)}"
-    )
+    why = counted(best.requests, "request")
+    return Choice(best.way, f"{why} instead of {alternatives}" if alternatives else why)
 
 
 def _auto_requests(estimate: Estimate) -> int:

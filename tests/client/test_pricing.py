@@ -8,7 +8,7 @@ import pytest
 
 from adanalytics_client import Client, QuotaState, Summary
 from adanalytics_client._exports.wait import polls_within
-from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
+from adanalytics_client.pricing import Choice, Estimate, Pace, Price, choose, prices
 from adanalytics_server.local import LocalServer
 
 FIRST = date(2026, 1, 1)
@@ -58,15 +58,17 @@ def test_pages_may_wait_for_quota_where_an_export_does_not() -> None:
 def test_fewer_requests_count_first_then_fewer_bytes_then_less_time() -> None:
     estimate = days_of(5_000)
 
-    def chosen(auto: tuple[int, int, float], export: tuple[int, int, float]) -> str:
+    def choice(auto: tuple[int, int, float], export: tuple[int, int, float]) -> Choice:
         hourly = Price("hourly", 24, 9, 9.0, 0.0)
         ways = [hourly, Price("auto", *auto, 0.0), Price("export", *export, 0.0)]
-        return choose(estimate, ways).way
+        return choose(estimate, ways)
 
-    assert chosen((3, 9, 9.0), (4, 1, 1.0)) == "auto"
-    assert chosen((3, 9, 1.0), (3, 8, 9.0)) == "export"
-    assert chosen((3, 9, 9.0), (3, 9, 8.0)) == "export"
-    assert chosen((3, 9, 9.0), (3, 9, 9.0)) == "auto"
+    assert choice((3, 9, 9.0), (4, 1, 1.0)).way == "auto"
+    assert choice((3, 9, 1.0), (3, 8, 9.0)).why == "3 requests instead of 24 by the hour"
+    assert choice((3, 9, 1.0), (3, 8, 9.0)).way == "export"
+    assert choice((3, 9, 9.0), (3, 9, 8.0)).way == "export"
+    assert choice((3, 9, 9.0), (3, 9, 9.0)).way == "auto"
+    assert choice((24, 9, 9.0), (24, 9, 9.0)).why == "24 requests"
     why = choose(estimate, priced(estimate).values()).why
     assert why == "1 request instead of 24 by the hour or 3 by an export"
 
