@@ -28,6 +28,7 @@ from werkzeug import Response
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
+from adanalytics_cli.reconcile import report
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample, event
@@ -385,6 +386,16 @@ def test_the_worst_rows_come_first_in_every_format(place: Place, tmp_path: Path)
     assert [line.split()[0] for line in table.splitlines() if line.startswith("total")] == [
         "total"
     ] * 2
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_rows_that_a_table_leaves_out_are_counted(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    file = Theirs(by="day", change=one_row).write(place, tmp_path)
+    monkeypatch.setattr(report, "_ROWS_OF_TABLE", most)
+    table = place.run("reconcile", file, "-f", "table").stdout
+    assert ("Not shown: 1 row. Write csv" in table) == (most == 0)
 
 
 def test_a_count_keeps_its_fraction_in_files(place: Place, tmp_path: Path) -> None:

@@ -108,7 +108,8 @@ class Reconciliation:
             # A table is for what differs; files have all rows, for programs.
             gaps = [gap for gap in self.gaps if gap.difference]
             rest = len(gaps) - _ROWS_OF_TABLE
-            notes += [f"{rest:,} more rows differ: write csv, json or xlsx."] if rest > 0 else []
+            text = f"Not shown: {counted(rest, 'row')}. Write csv, json or xlsx for all."
+            notes += [text] if rest > 0 else []
             rows = [self._row(gap, form) for gap in (*gaps[:_ROWS_OF_TABLE], *self.totals)]
             names = None
         else:
