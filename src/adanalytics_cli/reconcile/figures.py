@@ -212,7 +212,7 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
             statement.remarks.append(text)
     sums = figures_of(source, first, last, ask)
     if sums.keys() >= {"revenue", "cost"}:
-        sums["profit"] = f"{sums['revenue']} - {sums['cost']}"
+        sums["profit"] = f"{sums['revenue']} - coalesce({sums['cost']}, 0)"
     zone = ServiceProfile(zone=files.identity.zone).tzinfo()
     offset = zone.utcoffset(start_of(first)) or timedelta()
     minute, moment = "0", sent("event_time")
