@@ -107,6 +107,8 @@ def test_days_without_data_are_said(report: Run) -> None:
     done = report("country", "2026-01-14..2026-01-18")
     assert "Not in the dataset: 2026-01-14, 2026-01-17 to 2026-01-18." in done.stderr
     assert report("country", "2026-01-18", "-f", "json").stdout == "[]\n"
+    empty, some = (report("country", day, "-f", "csv") for day in ("2026-01-18", "2026-01-16"))
+    assert empty.stdout == f"{some.stdout.splitlines()[0]}\n"
 
 
 def test_amounts_of_two_currencies_are_not_added(

@@ -194,14 +194,13 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     first = (
         [] if not is_several else [column.key for column in PARTNER] if view.names else ["partner"]
     )
-    rows = []
+    rows, key = [], [] if view.group_by in _KEYS else [str(view.group_by)]
     for answer in answers:
         facts = answer.facts()
         for row in _fields(answer.summary.rows, answer, view, form):
-            key = [] if view.group_by in _KEYS else [str(view.group_by)]
             columns_of_row = dict.fromkeys([*first, *(view.names or [*key, *row, *_FACTS])])
             rows.append({name: (facts | row).get(name) for name in columns_of_row})
-    names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
+    names = [*first, *(view.names or [*key, *_documented(view.group_by), *_FACTS])]
     columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
     # Amounts of several partners may be of several currencies, so nothing is added up.
     totals = {} if is_several else {name: _TOTALS[name] for name in names if name in _TOTALS}
