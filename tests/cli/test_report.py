@@ -178,6 +178,22 @@ def test_the_days_are_those_of_the_zone_of_the_dataset(
     assert shown.stdout.endswith("2026-01-15 in +05:30.\n")
 
 
+@pytest.mark.parametrize(("impressions", "day"), [(2, "2026-01-16"), (1, "")])
+def test_days_that_did_not_agree_are_said(
+    run: Run, httpserver: HTTPServer, tmp_path: Path, impressions: int, day: str
+) -> None:
+    service = ServiceOfRows(httpserver)
+    for date in ("2026-01-15", "2026-01-16"):
+        service.rows[date, 5] = [f'{{"event_type": "impression", "event_id": "{date}"}}']
+    service.summary["2026-01-16"] = {"impressions": impressions}
+    with service.client() as client:
+        Dataset(tmp_path / "events").sync(client)
+    for words in (["report", "day"], ["query", "FROM events"]):
+        done = run(*words, "--in", str(tmp_path / "events"), "-f", "csv")
+        text = f"acme: not agreed with the service: {day}; adanalytics verify says why."
+        assert (text in done.stderr, "agreed" in done.stderr) == (bool(day),) * 2, done.stderr
+
+
 def test_events_of_an_unknown_vocabulary_are_counted(
     run: Run, synced: Callable[[Vocabulary], Path]
 ) -> None:

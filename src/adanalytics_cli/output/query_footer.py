@@ -1,7 +1,7 @@
 """The footer of an answer from datasets: what they cover, and what must not be added up."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -33,11 +33,12 @@ def write_footer(
     `-q` silences it. Only an answer that adds up datasets `has_warnings`.
     """
     warnings = warnings_of(coverage) if has_warnings else []
+    notes = [*notes, *_doubts(coverage)]
     if invocation.as_json:
         record = {
             "datasets": [_record(dataset) for dataset in coverage],
             "warnings": warnings,
-            "notes": [*notes],
+            "notes": notes,
         }
         if not invocation.quiet:
             click.echo(json_text(record), err=True)
@@ -88,6 +89,15 @@ def warnings_of(coverage: Sequence[Coverage]) -> list[str]:
             "they count twice. Leave out one, or choose by dataset."
         )
     return warnings
+
+
+def _doubts(coverage: Sequence[Coverage]) -> Iterator[str]:
+    """Yield, of each dataset, the whole days that have not agreed with the service."""
+    for dataset in coverage:
+        days = [part.day for part in dataset.records if part.is_settled and not part.is_agreed]
+        if days:
+            text = f"not agreed with the service: {listed(spans_of(days), _MOST_GAPS)}"
+            yield f"{dataset.partner}: {text}; adanalytics verify says why."
 
 
 def _describe(coverage: Coverage) -> str:
