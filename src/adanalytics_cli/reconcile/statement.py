@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from adanalytics_cli.console.table_view import plain
 from adanalytics_cli.core.command import near_or_known
@@ -82,8 +83,9 @@ class Statement:
 
 
 def folded(value: object) -> str:
-    """Return a word of a group without the capital letters and spaces that tell none apart."""
-    text = " ".join(str("" if value is None else value).casefold().split())
+    """Return a word of a group without the capitals, spaces and forms that tell none apart."""
+    text = normalize("NFC", str("" if value is None else value))
+    text = " ".join(text.casefold().split())
     return "" if text in {"(none)", "(not set)", "(no name)", "none", "null", "-"} else text
 
 
