@@ -289,6 +289,10 @@ def test_the_names_of_a_dataset_need_no_service(
     file = Theirs(by="campaign").write(place, tmp_path)
     answer = place.answer(file, PERIOD, "--by", "campaign", "--in", place.dataset)
     assert (answer["causes"], len([*place.server.journal.entries()])) == ([], 0)
+    # Days without data have no names.
+    answer = place.answer(file, "2026-03", "--by", "campaign", "--in", place.dataset)
+    assert (answer["only_theirs"], answer["only_ours"]) == ([], [])
+    assert "The dataset lacks 2026-03-01 to 2026-03-25." in answer["notes"]
 
 
 def test_events_without_a_service_give_ids(

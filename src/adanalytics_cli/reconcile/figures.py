@@ -203,9 +203,10 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
         return [*zip(*(column.to_pylist() for column in answer.columns), strict=True)]
 
     labels: dict[str, Mapping[str, str]] = {}
+    data_days = [day for day in holdings.hours if statement.first <= day <= statement.last]
     for key in statement.names_of:
         group = files.group_names.get(key)
-        if group and group.first <= statement.first and statement.last <= group.last:
+        if group and all(group.first <= day <= group.last for day in data_days):
             labels[key] = group.names
         else:
             text = f"The dataset has no {key} names of all these days: sync them, or compare by id."

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
 from adanalytics_cli.core.invocation import Invocation, notice
-from adanalytics_cli.core.periods import span
+from adanalytics_cli.core.periods import span, spans_of
 from adanalytics_cli.core.prose import listed
 from adanalytics_cli.output.formats import FORMATS, Format, Output
 from adanalytics_cli.output.row_output import Listing, facts_about, write_rows
@@ -186,12 +186,12 @@ class Reconciliation:
         if statement.currency and figures.currency and statement.currency != figures.currency:
             yield f"Their amounts are in {statement.currency}, ours in {figures.currency}."
         if self.search.open_days:
-            yield f"Not over yet: {_few(map(str, self.search.open_days))}."
+            yield f"Not over yet: {_few(spans_of(self.search.open_days))}."
         days_without = [
             day for day in figures.days() if figures.hours is not None and day not in figures.hours
         ]
         if days_without:
-            yield f"The dataset lacks {_few(map(str, days_without))}."
+            yield f"The dataset lacks {_few(spans_of(days_without))}."
 
     def _cause(self) -> Iterator[str]:
         texts = [cause.text for cause in self.causes]
