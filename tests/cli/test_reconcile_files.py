@@ -193,12 +193,14 @@ BROKEN = {
     HEADING: "has a heading and no row of figures",
     HEADING + "Total,,5,5\n": "has a heading and no row of figures",
     "a,b\n1,2\n": "has no heading that is known. It begins with: a, b",
+    ",".join(map(str, range(9_999))): "has no heading that is known. It begins with: 0, 1, 2",
     "day,note\n2026-01-15,x\n": "no column that is known as a figure",
     "impressions,clicks\n1,2\n": "no column that is known as a day, a campaign or a demand tag",
     HEADING + ROW + ROW: "rows 2 and 3: nothing tells these rows of 2026-01-15 A apart",
     HEADING + ROW + "soon,A,1,2\n": "row 3, day: 'soon' is not a day. Write",
     HEADING + ROW + "2026-01-16,A,many,2\n": "row 3, impressions: 'many' is not a number. "
     "Correct it, or leave the column out: --map impressions=",
+    HEADING + f"2026-01-16,A,1,{'x' * 9_999}\n": "x' is not a number. Correct it",
     HEADING + "2026-01-16,A,1,2 %\n": "row 2, revenue: '2 %' is not a number",
     HEADING + ROW + '2026-01-16,A,1,"2,50"\n': "row 3, revenue: '2,50' is not a number like",
     HEADING + "03/04/2026,A,1,2\n": "'03/04/2026' may be 2026-04-03 or 2026-03-04",
@@ -224,6 +226,7 @@ def test_a_broken_file_says_what_to_do(tmp_path: Path, run: Run, text: str) -> N
     said = " ".join(done.stderr.split())
     assert (done.exit_code in {1, 2}, BROKEN[text] in said) == (True, True), said
     assert 1 < len(done.stderr.splitlines()) <= 2
+    assert len(said) < 600
 
 
 def test_other_files_that_cannot_be_read(

@@ -21,6 +21,8 @@ from .headings import CURRENCIES, FIGURES, MONEY, currencies_of, fields_of
 from .values import DAYS, NUMBERS, Notation, cell_at, days_of, is_rate, is_total
 
 _HEADING_WITHIN = 50
+# Characters of a cell or a heading in an error. JSON, which is no report, may be one line.
+_SHOWN = 100
 Group = tuple[str, ...]
 Key = tuple[date | None, Group]
 Figures = tuple[Decimal, ...]
@@ -212,7 +214,7 @@ class _Table:
                 row = counts.index(most)
                 tables.setdefault(most, []).append(cls(path, layout, row, lines[row]))
         if not tables:
-            begin = ", ".join(str(cell) for cell in first if cell)
+            begin = ", ".join(str(cell) for cell in first if cell)[:_SHOWN]
             raise SettingsError(
                 f"{path} has no heading that is known. It begins with: {begin or 'nothing'}.",
                 remedy="Name its columns: --map day=NAME --map impressions=NAME",
@@ -360,7 +362,8 @@ class _Table:
             problem = "is a formula without a value"
             remedy = "Open the file in a spreadsheet, save it, and run this again."
         return CommandError(
-            f"{self.path}, row {line[0]}, {self.heading[place]}: '{cell}' {problem}.", remedy=remedy
+            f"{self.path}, row {line[0]}, {self.heading[place]}: '{cell!s:.{_SHOWN}}' {problem}.",
+            remedy=remedy,
         )
 
     def signature(self, line: Line) -> tuple[Cell, ...]:
