@@ -188,7 +188,9 @@ def test_days_that_did_not_agree_are_said(
     service.summary["2026-01-16"] = {"impressions": impressions}
     with service.client() as client:
         Dataset(tmp_path / "events").sync(client)
-    for words in (["report", "day"], ["query", "FROM events"]):
+    file = tmp_path / "theirs.csv"
+    file.write_text("day,impressions\n2026-01-16,1\n")
+    for words in (["report", "day"], ["query", "FROM events"], ["reconcile", str(file)]):
         done = run(*words, "--in", str(tmp_path / "events"), "-f", "csv")
         text = f"acme: not agreed with the service: {day}; adanalytics verify says why."
         assert (text in done.stderr, "agreed" in done.stderr) == (bool(day),) * 2, done.stderr

@@ -33,7 +33,7 @@ def write_footer(
     `-q` silences it. Only an answer that adds up datasets `has_warnings`.
     """
     warnings = warnings_of(coverage) if has_warnings else []
-    notes = [*notes, *_doubts(coverage)]
+    notes = [*notes, *doubts_of(coverage)]
     if invocation.as_json:
         record = {
             "datasets": [_record(dataset) for dataset in coverage],
@@ -91,7 +91,7 @@ def warnings_of(coverage: Sequence[Coverage]) -> list[str]:
     return warnings
 
 
-def _doubts(coverage: Sequence[Coverage]) -> Iterator[str]:
+def doubts_of(coverage: Sequence[Coverage]) -> Iterator[str]:
     """Yield, of each dataset, the whole days that have not agreed with the service."""
     for dataset in coverage:
         days = [part.day for part in dataset.records if part.is_settled and not part.is_agreed]

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.core.periods import days_of
+from adanalytics_cli.output.query_footer import doubts_of
 from adanalytics_client import ProtocolError, ServiceProfile
 
 from .statement import Figures, Group, Key, Statement, folded
@@ -191,6 +192,7 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
     # Elsewhere, a day may begin and end up to 14 hours earlier or later.
     first, last = statement.first - DAY, statement.last + DAY
     files = CommittedFiles.read(place)
+    statement.remarks += doubts_of([files.coverage])
     source = source_of(files)._replace(select="FROM events")
     names, columns, places = source.names, source.columns, source.quoted
 
