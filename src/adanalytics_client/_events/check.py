@@ -189,7 +189,7 @@ class PullCheck:
         if self._refusal and not (self._is_comparable and is_confirmed):
             raise self._refusal
         self.doubt = self.doubt_at_end
-        is_counted = self._is_comparable and (self._is_always or bool(self.doubt or self._refusal))
+        is_counted = self._is_comparable and (self._is_always or bool(self.doubt))
         if plan.hour is not None:
             is_counted = is_counted and bool(self.doubt) and self._arrived > 0
         ends = self._ends.values()
