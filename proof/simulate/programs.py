@@ -9,7 +9,6 @@ from typing import Any
 from adanalytics_client import Observer, SeenEvents
 from adanalytics_client._base.choices import Split
 from adanalytics_client._base.effects import Operation, Sleep
-from adanalytics_client._call.lists import dates, summary
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.fanout import Fetched, Job
 from adanalytics_client._events.page import FetchedPage
@@ -19,6 +18,8 @@ from adanalytics_client._events.resume import token_of
 from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import SavedExport
+from adanalytics_client._lists.dates import dates
+from adanalytics_client._lists.summary import summary
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError
 from adanalytics_client.observers import RetryPlanned, WaitStarted
 from proof.simulate.driver import Process, Violation, World, stream

@@ -65,7 +65,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def dates(self) -> list[date]:
         """Like `Client.dates`, but awaited."""
-        from ._call.lists import dates
+        from ._lists.dates import dates
 
         return await self.connection.driver.run(dates(self._session))
 
@@ -78,7 +78,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         params: Params | None = None,
     ) -> "Summary":
         """Like `Client.summary`, but awaited."""
-        from ._call.lists import summary
+        from ._lists.summary import summary
 
         operation = summary(self._session, start, end, group_by=group_by, params=params)
         return await self.connection.driver.run(operation)

@@ -104,7 +104,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.dates()
             [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
-        from ._call.lists import dates
+        from ._lists.dates import dates
 
         return self.connection.driver.run(dates(self._session))
 
@@ -132,7 +132,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
             Decimal('1.407724')
         """
-        from ._call.lists import summary
+        from ._lists.summary import summary
 
         operation = summary(self._session, start, end, group_by=group_by, params=params)
         return self.connection.driver.run(operation)

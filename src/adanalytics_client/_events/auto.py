@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from adanalytics_client._base.dates import days_between, runs_of
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.observer import PullPlanned
-from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
+from adanalytics_client._lists.dates import dates
 from adanalytics_client.errors import InvalidRequest
 
 from .counts import DayCounts, optional, request_counts

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from adanalytics_client._base.dates import LATENESS
 from adanalytics_client._base.effects import Operation
-from adanalytics_client._call.lists import summary
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import count_events
+from adanalytics_client._lists.summary import summary
 from adanalytics_client.errors import (
     AdAnalyticsError,
     AuthenticationError,

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._call.lists import dates
 from adanalytics_client._call.session import Session
+from adanalytics_client._lists.dates import dates
 from adanalytics_client.errors import AdAnalyticsError
 
 from .check import Comparison, difference

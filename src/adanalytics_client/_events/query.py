@@ -12,10 +12,10 @@ from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import check_choice, check_number, whole
-from adanalytics_client._call.lists import MOST_PAGES
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
+from adanalytics_client._lists.pages import MOST_PAGES
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
 
 from .auto import Planner

@@ -12,7 +12,6 @@ from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Resource, with_query
 from adanalytics_client._call.attempts import Answer, Rules, call
-from adanalytics_client._call.lists import dates
 from adanalytics_client._call.requests import (
     check_whole,
     exchange_of,
@@ -25,6 +24,7 @@ from adanalytics_client._json.exact import Json
 from adanalytics_client._json.fields import FieldNames
 from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
+from adanalytics_client._lists.dates import dates
 from adanalytics_client._shapes.changes import check_page, find_at
 from adanalytics_client._shapes.page import Signals, signals, stated_shortfall, stated_warnings
 from adanalytics_client._shapes.service import PageProfile, ServiceProfile

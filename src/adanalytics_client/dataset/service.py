@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
-from adanalytics_client._call.lists import DAY_NAMES, OTHER_GROUPS
 from adanalytics_client._json.encoding import json_text
+from adanalytics_client._lists.rows import DAY_NAMES
+from adanalytics_client._lists.summary import OTHER_GROUPS
 from adanalytics_client._view import CountedDays, View
 from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
 

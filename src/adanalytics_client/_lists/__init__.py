@@ -1,0 +1,1 @@
+"""The lists beside the events: the dates, and the summary."""
