@@ -145,7 +145,8 @@ def fetch_service_days(
 ) -> ServiceDays:
     """Request the days with data, and a summary by day of them or of the range.
 
-    The summary may have days that the service does not list; they have data, too. A summary whose
+    The summary may have days that the service does not list; they have data, too, unless all their
+    figures are 0: some services fill the days between with such rows. A summary whose
     rows do not name their days states nothing, unless a day of the dataset agreed with another one.
 
     Args:
@@ -200,7 +201,11 @@ def fetch_service_days(
                 raise missing[0]
             summary = chain.from_iterable(summaries)
             rows = {day: row for row in summary if (day := _day_of(row)) is not None}
-            days |= {day for day in rows if span.first <= day <= span.last}
+            days |= {
+                day
+                for day, row in rows.items()
+                if span.first <= day <= span.last and not _is_zero(row)
+            }
     # If the summary has rows, a day without one has only events that the summary leaves out.
     without = NOTHING if rows else {}
     states = {day: _state(day, rows.get(day), without) for day in sorted(days)}
@@ -237,6 +242,11 @@ def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -
         differing |= counts.different_days
         uncounted |= counts.unknown_days
     return CountedDays(differing, uncounted)
+
+
+def _is_zero(row: "SummaryRow") -> bool:
+    figures = stated_figures(row.model_dump()).values()
+    return bool(figures) and not any(figures)
 
 
 def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
