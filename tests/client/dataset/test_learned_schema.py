@@ -311,6 +311,10 @@ CELLS = {
     "versions": (("1.10", "1.9"), (False, True)),
     "padded": (("1.50", "007"), (False, False)),
     "exponent": (("1.50", "1E5"), (False, False)),
+    # As Python and JavaScript write small floats.
+    "floats": (("0.0012", "-5e-05", "1.25e-7", "3"), (True, True)),
+    "ids": (("5e-05", "7e-3a"), (False, False)),
+    "minus": (("5e-05", "-0"), (False, False)),
     "word": (("1.50", "n/a"), (False, False)),
     "point": (("1.", "2.50"), (False, False)),
 }

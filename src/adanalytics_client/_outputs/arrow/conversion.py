@@ -39,7 +39,9 @@ _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
 # No number keeps the sign of -0.
 _FRACTION = "^(?:(?:0|-?[1-9][0-9]*)(?:[.][0-9]+)?|-0[.][0-9]*[1-9][0-9]*)$"
 # As the shortest text of a float is: 1.5 and 1.0, but not 1.50, which may be a version.
-_SHORTEST_FRACTION = "^-?(?:0|[1-9][0-9]*)(?:[.](?:0|[0-9]*[1-9]))?$"
+_SHORTEST_FRACTION = "^(?:0(?:[.]0)?|-?(?:0[.][0-9]*[1-9]|[1-9][0-9]*(?:[.](?:0|[0-9]*[1-9]))?))$"
+# With the small ones as Python and JavaScript write them: 5e-05 and 5e-7.
+_FLOAT = f"{_SHORTEST_FRACTION}|^-?[1-9](?:[.][0-9]*[1-9])?e-[0-9]+$"
 _FLAG = "^(?:true|false)$"
 # As pandas and spreadsheets write them; as a flag, a text of another column would lose its case.
 _CASED_FLAG = "^(?i:true|false)$"
@@ -224,6 +226,8 @@ def _of_cells(column: pa.Array, old_type: ColumnType) -> ColumnType:
             scale = max(LEAST_SCALE, pc.max(pc.utf8_length(fraction)).as_py())
             number = ColumnType("number", digits, scale)
             return number if number.precision <= MOST_DIGITS else TEXT
+    if all_match(column, _FLOAT):
+        return join_all(type_of(Kind.AMOUNT, text) for text in pc.unique(column).to_pylist())
     flags = _CASED_FLAG if old_type.base == "flag" else _FLAG
     return FLAG if all_match(column, flags) else TEXT
 
