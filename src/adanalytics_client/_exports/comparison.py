@@ -20,9 +20,9 @@ from adanalytics_client._events.counts import (
 from adanalytics_client._events.omissions import find_omission
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.plan import Slice
-from adanalytics_client.errors import DownloadError
+from adanalytics_client.errors import DownloadError, Remedy
 
-from .content import Content
+from .content import AGAIN, Content
 from .status import ExportOrder, ExportStatus
 
 _LOG = logging.getLogger("adanalytics_client")
@@ -34,8 +34,13 @@ def compare(
     status: ExportStatus,
     contents: Sequence[Content],
     check: Check,
+    *,
+    needs_end: bool = False,
 ) -> Operation[ExportStatus]:
     """Return the status with the rows of its files in place of those that were announced.
+
+    Args:
+        needs_end: whether to refuse a last record that may be cut in spite of `check="none"`.
 
     Raises:
         DownloadError: when the rows differ from the number that was announced, or from the
@@ -56,13 +61,16 @@ def compare(
     doubt = next((content.doubt for content in contents if content.doubt), "")
     # On a day that is not over, the count may already be above the rows, which confirms nothing.
     is_confirmed = row_count is not None or (count is not None and count <= total)
+    # Without a check, there is nothing left to leave out.
+    advice = AGAIN if check == "none" else remedy("unchecked_file")
     if doubt and not is_confirmed and (check != "none" or not total):
         raise DownloadError(
             f"The file may be incomplete: {doubt}, and the service states no number of events.",
-            remedy=remedy("unchecked_file"),
+            remedy=advice,
         )
+    if check != "none" or needs_end:
+        _check_end(contents, advice)
     if check != "none":
-        _check_end(contents)
         yield from _check_days(session, order, contents, total)
     return status.with_rows(total, total if count == total else None)
 
@@ -85,7 +93,7 @@ def _check_days(
         )
 
 
-def _check_end(contents: Sequence[Content]) -> None:
+def _check_end(contents: Sequence[Content], advice: Remedy) -> None:
     """Refuse a file whose last record may be cut, as its missing line end allows.
 
     No number of events tells. If the service sent the file with its length, the record is likely to
@@ -96,9 +104,7 @@ def _check_end(contents: Sequence[Content]) -> None:
             continue
         problem = "its last record has no line end, so a cut in its last field would look the same"
         if not content.is_framed:
-            raise DownloadError(
-                f"The file may be incomplete: {problem}.", remedy=remedy("unchecked_file")
-            )
+            raise DownloadError(f"The file may be incomplete: {problem}.", remedy=advice)
         _LOG.warning("Whether the file is complete is not known: %s.", problem)
 
 

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.server_answers import answer
 from tests.vocabularies import as_csv
+from werkzeug import Response
 
 from adanalytics_client import Client
 from adanalytics_client._base.choices import Via
@@ -158,6 +160,22 @@ def test_an_export_with_an_event_twice_is_not_taken(
         (failure,) = dataset.sync(client, DAY, via="export").failed
         assert "holds 1 event twice" in failure.message
         assert failure.remedy == "Pull pages."
+
+
+def test_an_export_whose_last_amount_may_be_cut_is_not_taken(
+    service: ServiceOfRows, httpserver: HTTPServer, dataset: Dataset
+) -> None:
+    """Neither a length nor a line end shows its end."""
+    text = json.dumps({"event_date": DAY, "event_hour": 3, "price": 25})
+    service.rows[DAY, 3], service.export = [text], as_csv
+    body = as_csv([text])[: -len("5\n")]
+    httpserver.handlers[:] = [each for each in httpserver.handlers if each.matcher.uri != "/file"]
+    httpserver.expect_request("/file").respond_with_handler(lambda _: Response(iter([body])))
+    with service.client() as client:
+        (failure,) = dataset.sync(client, DAY, via="export").failed
+    assert "its last record has no line end" in failure.message
+    # No argument of a sync takes the file as it is.
+    assert failure.remedy == "Download it again."
 
 
 def test_some_hours_are_pulled_although_others_have_copies(
