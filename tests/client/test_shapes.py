@@ -84,6 +84,7 @@ def test_a_shape_that_does_not_fit_is_described(
     with pytest.raises(ProtocolError) as caught:
         variant.rows(DAY)
     assert message in str(caught.value)
+    assert caught.value.remedy
     assert caught.value.request_id == "r-17"
 
 

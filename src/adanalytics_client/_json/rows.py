@@ -177,7 +177,8 @@ def find_rows(
         return Found([], (), placeholder="null")
     if not isinstance(content, dict):
         raise ProtocolError(
-            f"The answer is {kind_of(content)}, not an object or a list of objects."
+            f"The answer is {kind_of(content)}, not an object or a list of objects.",
+            remedy=remedy("shape"),
         )
     # A profile says that the body is the list. An object there is either a response without
     # records, or no list.
