@@ -18,6 +18,7 @@ from adanalytics_client._base.choices import Via
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records.manifest import seal
+from adanalytics_client.errors import ProtocolError
 from adanalytics_server.local import LocalServer
 
 DAY = "2026-01-15"
@@ -75,6 +76,18 @@ def test_an_empty_list_of_days_is_asked_for_once_more(
     server.faults.add(answer("dates", {"dates": []}, times=1))
     assert Dataset(tmp_path).sync(client).events == 600
     assert asked(server)["dates"] == 2
+
+
+def test_a_day_of_another_century_makes_no_endless_range(
+    server: LocalServer, client: Client, dataset: Dataset
+) -> None:
+    """So a service may list events that have no time."""
+    server.faults.add(answer("dates", {"dates": ["0001-01-01", DAY]}))
+    for function in (dataset.plan, dataset.sync):
+        with pytest.raises(ProtocolError, match="from 0001-01-01 to 2026-01-15") as error:
+            function(client)
+        assert "start to end needs no list" in error.value.remedy
+    assert dataset.sync(client, DAY).events == 300
 
 
 def test_stated_days_that_seem_empty_are_asked_for_again(
