@@ -805,6 +805,35 @@ def test_days_that_share_events_are_an_error(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("is_included", "problem"), [(True, "share an event"), (False, "counts 97 events")]
+)
+def test_days_that_end_at_a_midnight_are_an_error(
+    variant: Variant,
+    service: Service,
+    tmp_path: Path,
+    order: int,
+    *,
+    is_included: bool,
+    problem: str,
+) -> None:
+    """The last day of a range ends with the first event of the next day, or of itself."""
+    service.make = lambda *at: {**nameless(*at), "id": "{}-{}-{}".format(*at)}
+    whole = service.rows
+
+    def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
+        midnight = end + timedelta(is_included)
+        before = whole(start, midnight - timedelta(1), hours)
+        return [*before, *whole(midnight, midnight, hours)[:1]][::order]
+
+    service.rows = rows  # type: ignore[method-assign]
+    query = variant.client.events(*DAYS, split="daily")
+    with pytest.raises(ProtocolError, match=problem):
+        pull(variant, query, "write", tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize("has_total", [True, False])
 def test_days_at_an_end_that_no_list_names_are_counted_together(
     variant: Variant, stand_in: StandIn, service: Service, tmp_path: Path, has_total: bool

@@ -170,14 +170,17 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
     total = yield from request_total(session, pull.start, pull.end)
     if total is None or total == pull.events:
         return ()
-    different_spans = yield from _differing(session, pull.spans, total)
+    different_spans, neighbours = yield from _differing(session, pull.spans, total)
     if pull.spans and not different_spans:
         # The totals of the days may be those of the slices, so they confirm no end.
         if pull.refusal is not None:
             raise pull.refusal
         if has_more:
             raise difference(pull, f"more than {counted(pull.events, 'event')}")
-        yield from _check_apart(session, pull, total)
+        # Days that lack events which their range has end too early, such as at midnight.
+        if total > pull.events:
+            raise difference(pull, counted(total, "event"))
+        yield from _check_apart(session, pull, total, neighbours)
         text = "The service counts %s in %s, but %s by days, as many as arrived."
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
@@ -197,9 +200,13 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
 
 def _differing(
     session: Session, spans: Sequence[Span], total: int
-) -> Operation[list[tuple[Span, int]]]:
-    """Halve a range of days until its parts agree with their counts or are single spans."""
+) -> Operation[tuple[list[tuple[Span, int]], Sequence[Span]]]:
+    """Halve a range of days until its parts agree with their counts or are single spans.
+
+    Also return two neighbours with another count together, though the halves that they end agree.
+    """
     parts, different_spans, counts = [(spans, total)] if spans else [], [], 0
+    neighbours: Sequence[Span] = ()
     while parts:
         spans, total = parts.pop()
         events = sum(span.events for span in spans)
@@ -209,7 +216,7 @@ def _differing(
             if events != total:
                 different_spans.append((Span(spans[0].start, spans[-1].end, events, places), total))
             continue
-        middle = len(spans) // 2
+        middle, differing = len(spans) // 2, len(parts)
         for half in (spans[middle:], spans[:middle]):
             # Both: a service that ignores `end_date` counts neither half as the rest of the other.
             count = yield from request_total(session, half[0].start, half[-1].end)
@@ -219,24 +226,30 @@ def _differing(
             elif len(half) > 1:
                 # Two differences may cancel out, but those that show come first.
                 parts.insert(0, (half, count))
-    return different_spans
+                differing += 1
+        if events != total and len(parts) == differing:
+            neighbours = spans[middle - 1 : middle + 1]
+    return different_spans, neighbours
 
 
-def _check_apart(session: Session, pull: Comparison, total: int) -> Operation[None]:
-    """Check that two days do not have the same first or last event.
+def _check_apart(
+    session: Session, pull: Comparison, total: int, neighbours: Sequence[Span]
+) -> Operation[None]:
+    """Check that two days do not share their first or last event.
 
     A service that ignores `start_date` or `end_date` counts each day as it answers, and its days
-    share events, whatever the order; one that cuts a range to its first days counts the days right.
+    share events, whatever the order; so they do if a day includes the next midnight. A service that
+    cuts a range to its first days counts the days right.
     """
-    spans = [span for span in pull.spans if span.events]
-    for places in ((spans[0].events, spans[-1].events), (1, 1)) if len(spans) > 1 else ():
-        texts: list[bytes] = []
-        for span, place in zip((spans[0], spans[-1]), places, strict=True):
+    events: list[set[bytes]] = []
+    for span in neighbours:
+        events.append(set())
+        for place in {1, span.events} if span.events else ():
             page = yield from request_place(session, Slice(span.start, span.end), place)
-            texts += page.rows.texts[:1]
-        if len(texts) > 1 and texts[0] == texts[1]:
-            hint = f"{spans[0]} and {spans[-1]} share an event"
-            raise difference(pull._replace(hint=hint), counted(total, "event"))
+            events[-1].update(page.rows.texts[:1])
+    if events and set.intersection(*events):
+        hint = f"{' and '.join(map(str, neighbours))} share an event"
+        raise difference(pull._replace(hint=hint), counted(total, "event"))
 
 
 def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[None]:
