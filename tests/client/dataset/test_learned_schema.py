@@ -287,6 +287,20 @@ def test_thousands_of_fields_and_deep_ones_stay(service: ServiceOfRows, dataset:
     assert row["deep"] == deep
 
 
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_events_without_any_field_are_counted(
+    service: ServiceOfRows, tmp_path: Path, form: PartFormat
+) -> None:
+    dataset = Dataset(tmp_path, format=form, partition="hour")
+    service.counts = False
+    service.rows = {(FIRST, 3): ["{}", "{}"], (FIRST, 4): ['{"n":1}']}
+    with service.client() as client:
+        assert dataset.sync(client, FIRST, via="pages").failed == []
+        assert dataset.verify(client).is_whole
+    events = dataset.query("SELECT hour, count(*) AS events, sum(n) AS n FROM events GROUP BY 1")
+    assert sorted(map(tuple, map(dict.values, events.to_pylist()))) == [(3, 2, None), (4, 1, 1)]
+
+
 def test_a_csv_of_another_order_and_with_quoted_empty_texts(
     service: ServiceOfRows, dataset: Dataset
 ) -> None:

@@ -160,11 +160,12 @@ class CommittedFiles:
         self, paths: list[str], file_types: Types, columns: Types, *, has_hour: bool
     ) -> str:
         """Return the reader of files of one set of types, with its columns as c0, c1, ..."""
-        places = ", ".join(
-            [*(f"c{at}" for at in range(len(file_types))), *([_HOUR] if has_hour else [])]
-        )
+        # Of events without any field, a file has the documented columns.
+        count = len(file_types or EVENT_KINDS)
+        names = [*(f"c{at}" for at in range(count)), *([_HOUR] if has_hour else [])]
+        places = ", ".join([*names, "filename"])
         if self.identity.form == "parquet":
-            return f"read_parquet({literals(paths)}, {_FILES_ONLY}) AS t({places}, filename)"
+            return f"read_parquet({literals(paths)}, {_FILES_ONLY}) AS t({places})"
         read_as = {
             # As text, a number is rounded to that of a float.
             name: reading_type(type_ if is_fraction(type_) else columns[name])
@@ -173,21 +174,24 @@ class CommittedFiles:
         # DuckDB does not distinguish capital letters, so it finds only one of such names. It knows
         # no empty name either.
         plain = {name.lower(): name for name in [*file_types][::-1] if name}.values()
-        if len(plain) == len(file_types) and not any(
-            type_.is_mixed for type_ in file_types.values()
+        if (
+            file_types
+            and len(plain) == len(file_types)
+            and not any(type_.is_mixed for type_ in file_types.values())
         ):
             types = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in read_as.items())
             options = f"columns = {{{types}}}, format = 'newline_delimited', {_FILES_ONLY}"
-            return f"read_json({literals(paths)}, {options}) AS t({places}, filename)"
+            return f"read_json({literals(paths)}, {options}) AS t({places})"
         parsed = {name: read_as[name] for name in plain if not file_types[name].is_mixed}
-        values = ", ".join(
+        values = [
             f"{member(name, type_, file_types[name], parsed)} AS c{at}"
             for at, (name, type_) in enumerate(read_as.items())
-        )
+        ]
+        fields = ", ".join([*values, f"{_FILE} AS filename"])
         lines = f"read_ndjson_objects({literals(paths)}, {_FILES_ONLY})"
         line = parse_line(parsed) if parsed else "NULL"
         line = f"SELECT json, {line} AS line, {_FILE} FROM {lines}"  # noqa: S608  # all of it quoted here
-        return f"(SELECT {values}, {_FILE} AS filename FROM ({line}))"  # noqa: S608  # as above
+        return f"(SELECT {fields} FROM ({line}))"  # noqa: S608  # as above
 
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage through the library that the dataset uses.
