@@ -147,10 +147,13 @@ def test_a_mistaken_hold_ends_for_others_after_an_hour() -> None:
 
 def test_an_answer_after_the_send_was_forgotten_still_counts() -> None:
     machine = Machine()
-    quota = quota_of(machine, 1)
+    quota = quota_of(machine, 2)
     slow = sent(quota)
     machine.true += 4000
+    # Another send, which must not lose its place in the log to the late answer.
+    quick = sent(quota)
     quota.settle(slow, ANSWER)
+    quota.settle(quick, ANSWER)
     assert held(quota) == 3600.0
 
 

@@ -24,15 +24,15 @@ _LOG = logging.getLogger("adanalytics_client")
 # Seconds. Another process holds the file for microseconds; longer only if it is stopped.
 _PATIENCE = 10.0
 
-# Times are seconds of the steady clock, except `wall`. A send counts until `until`. AUTOINCREMENT:
-# a late response must never find its number given to another send. `refusals` are the 429s of the
-# last hour that state no time, and `hold` has one row while they hold the key; see hold.py.
+# Times are seconds of the steady clock, except `wall`. A send counts until `until`; its number may
+# be that of an expired one. `refusals` are the 429s of the last hour that state no time, and `hold`
+# has one row while they hold the key; see hold.py.
 #   wall, steady   the last use of the log, by both clocks
 #   hold_until     send nothing until then, because of a 429 that states a time
 #   stated_until   until then believe `stated_left`, the service's count of requests left
 #   full_until     until then all requests count as used up: the earlier log was damaged
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS sends (id INTEGER PRIMARY KEY AUTOINCREMENT, until REAL);
+CREATE TABLE IF NOT EXISTS sends (id INTEGER PRIMARY KEY, until REAL);
 CREATE INDEX IF NOT EXISTS ends ON sends (until);
 CREATE TABLE IF NOT EXISTS state (
     wall REAL DEFAULT 0, steady REAL DEFAULT 0, hold_until REAL DEFAULT 0,
@@ -190,14 +190,16 @@ def _connect(database: Path | str) -> sqlite3.Connection:
     """Connect to complete tables, with pragmas for a log that may be lost in a power cut.
 
     A write-ahead log survives the death of a process at any instant, and costs half as much as a
-    rollback journal; 200 pages of it are at most 1 MiB. Nothing is synced to the disk: a power cut
-    may lose the last seconds of the log, about as many as a restart takes anyway.
+    rollback journal. A change writes whole pages, so they are small; 200 pages are 200 KiB. Nothing
+    is synced to the disk: a power cut may lose the last seconds of the log, about as many as a
+    restart takes anyway.
     """
     # The store's lock allows any thread to use it.
     connection = sqlite3.connect(
         database, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.execute("PRAGMA page_size = 1024")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA wal_autocheckpoint = 200")

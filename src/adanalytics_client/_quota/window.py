@@ -162,7 +162,11 @@ class Quota:
             # Without a response, the request may still be on its way.
             arrived = now.steady if head is not None else permit.at + UNANSWERED
             until = max(arrived, now.steady) + WINDOW
-            log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (permit.number, until))
+            row = (until, permit.number, permit.at + WINDOW + UNANSWERED)
+            change = "UPDATE sends SET until = ? WHERE id = ? AND until = ?"
+            if not log.execute(change, row).rowcount:
+                # It has expired, and its number may be that of another send.
+                log.execute("INSERT INTO sends (until) VALUES (?)", (until,))
         if head is not None and (window := rate_window(head, now.wall)):
             remaining, seconds = window
             # Only a request in flight counts for longer than an hour from now.
@@ -205,8 +209,10 @@ class Quota:
     def _present(self, log: Connection) -> Moment:
         """Return the current moment, after removing expired sends and adjusting to a new clock."""
         now = self.now()
-        wall, steady = log.execute("SELECT wall, steady FROM state").fetchone()
-        if now.steady < steady:
+        present = (now.wall, now.steady, now.steady + WINDOW)
+        change = "UPDATE state SET wall = ?, steady = ?, full_until = min(full_until, ?)"
+        if not log.execute(f"{change} WHERE steady <= ?", (*present, now.steady)).rowcount:
+            wall, steady = log.execute("SELECT wall, steady FROM state").fetchone()
             # The machine restarted, and its steady clock with it: only the wall clock shows how
             # long that took.
             shift = (now.steady - steady - max(0.0, now.wall - wall),)
@@ -222,24 +228,21 @@ class Quota:
                 " probe_at = probe_at + ?, probe_until = probe_until + ?",
                 4 * shift,
             )
-        log.execute(
-            "UPDATE state SET wall = ?, steady = ?, full_until = min(full_until, ?)",
-            (now.wall, now.steady, now.steady + WINDOW),
-        )
+            log.execute(change, present)
         log.execute("DELETE FROM sends WHERE until <= ?", (now.steady,))
         return now
 
     def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, Reason]:
         """Return the requests left, and the seconds until one may be sent and their reason."""
-        hold_requests, limit_end, limit_left, full = log.execute(
-            "SELECT hold_until - ?, stated_until - ?, stated_left, full_until - ? FROM state",
+        hold_requests, limit_end, limit_left, full, sends = log.execute(
+            "SELECT hold_until - ?, stated_until - ?, stated_left, full_until - ?,"
+            " (SELECT count(*) FROM sends) FROM state",
             3 * (now.steady,),
         ).fetchone()
         remaining = None
         used_up = limit_end if limit_left <= self.reserve else 0.0
         # Both count: what the service stated, and what was sent from here. The lower one holds.
         if self.limit is not None:
-            (sends,) = log.execute("SELECT count(*) FROM sends").fetchone()
             remaining = self.limit - self.reserve - sends
             # A request is free when the oldest of those too many leaves the hour.
             if remaining <= 0:
