@@ -39,6 +39,9 @@ def retry_after(head: ResponseHead, now: float) -> float | None:
 
 def rate_window(head: ResponseHead, now: float) -> tuple[int, float] | None:
     """Return requests left and seconds until the window frees up; None unless both are stated."""
+    # Most services state nothing, and to find that out by patterns takes long.
+    if not any("ratelimit" in name for name in head.headers):
+        return None
     remaining, seconds = _rate(head, now)
     return None if remaining is None or seconds is None else (remaining, seconds)
 
