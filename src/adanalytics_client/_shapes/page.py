@@ -318,6 +318,8 @@ def stated_shortfall(
     members = [*_stated_members(containers, _ABOUT)]
     count = len(members)
     for number, (name, key, value) in enumerate((*members, *_header_members(headers))):
+        if not _states(name):
+            continue
         is_short = _is_short(name, value) or (number < count and _is_unfinished(name, value))
         # A filter such as status=partial comes back in some responses.
         if is_short and not _is_echo(name, value, members, url):
