@@ -338,7 +338,7 @@ def _obey(session: Session, url: str, seconds: float) -> effects.Operation[Wait]
     """Obey a 429: every request with this key waits, not only the one that was refused."""
     if session.config.base.counts(url):
         hold: Wait = yield effects.Atomic(lambda: session.quota.hold(seconds))
-        return replace(hold, seconds=seconds)
+        return hold._replace(seconds=seconds)
     until = session.clock.monotonic() + seconds
     return Wait(seconds, until, moment_in(session, seconds), is_new=True, reason=Reason.SLOW_DOWN)
 

@@ -16,8 +16,8 @@ Only a request that was permitted after the last refusal says something new. So 
 in flight at the first refusal change nothing, whatever their answers are.
 """
 
-from dataclasses import dataclass
 from sqlite3 import Connection
+from typing import NamedTuple
 
 PAUSES = (20.0, 40.0, 120.0, 180.0, 600.0)
 """Seconds from the first refusal of an hour to the next probe, from the second, and so on.
@@ -37,8 +37,7 @@ _HOUR = 3600.0
 _PAST_FULL_HOUR = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """A hold; the times are those of the steady clock.
 
     Attributes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from sqlite3 import Connection
+from typing import NamedTuple
 
 from adanalytics_client._base.effects import ResponseHead
 
@@ -25,8 +26,7 @@ UNANSWERED = 300.0
 _PROBE_POLL = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """One moment on two clocks.
 
     `wall` is seconds since 1970 and may be set. `steady` never goes back while the machine runs, is
@@ -37,8 +37,7 @@ class Moment:
     steady: float
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(NamedTuple):
     """Permission for one request.
 
     Attributes:
@@ -59,8 +58,7 @@ class Reason(Enum):
     PROBING = "another request asks the service again"
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """No request may be sent now.
 
     Attributes:
