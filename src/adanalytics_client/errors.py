@@ -11,7 +11,7 @@ AdAnalyticsError
 │   ├── PermissionDenied    403
 │   ├── NotFound            404, 405, 410
 │   ├── RateLimited         429, or 403 with Retry-After
-│   └── ServerError         5xx
+│   └── ServerError         5xx, 408, 425
 ├── RequestLimitReached     no request may be sent without a longer wait
 │   ├── QuotaExceeded       by the client's own count, so none was sent
 │   └── RateLimited         by the response to a request

@@ -111,6 +111,13 @@ def test_a_locked_account_is_told_at_once(
     assert clock.sleeps == []
 
 
+def test_a_pause_of_half_a_second_is_not_none(open_variant: OpenVariant, stand_in: StandIn) -> None:
+    stand_in.says(Say(status=429, headers={"Retry-After": "0.5"}))
+    variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
+    with pytest.raises(errors.RateLimited, match=r"Try again in 1 s"):
+        variant.call("dates")
+
+
 def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float, status: int = 503) -> None:
     """Answer page 1, then be down until that time, then answer page 2."""
 

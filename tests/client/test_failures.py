@@ -191,6 +191,17 @@ def test_only_some_refusals_say_to_change_the_parameters(
     assert ("parameters" in caught.value.remedy) is change
 
 
+@pytest.mark.parametrize("status", [408, 425])
+def test_a_request_that_never_began_is_a_failure_of_the_service(
+    variant: Variant, stand_in: StandIn, status: int
+) -> None:
+    """Nothing about the request is wrong, so the same one may help later."""
+    stand_in.says(Say(status=status))
+    with pytest.raises(errors.ServerError) as caught:
+        variant.call("dates")
+    assert (caught.value.remedy, caught.value.attempts) == ("Try later.", 3)
+
+
 def test_an_error_about_a_huge_answer_is_short(variant: Variant, stand_in: StandIn) -> None:
     huge = {"k" * 100_000: 1}
     stand_in.says(Say({"status": "done", **huge}))

@@ -1,6 +1,7 @@
 """Map an outcome to its error, and decide whether to send again."""
 
 from datetime import UTC, datetime
+from math import ceil
 from typing import NamedTuple
 
 from adanalytics_client._base.effects import LARGEST_BODY, Failure, FailureKind, Reply
@@ -162,7 +163,7 @@ def refused_attempt(session: Session, reply: Reply, url: str, *, repeatable: boo
         until = f", until {resumes_at:%Y-%m-%d %H:%M:%S} UTC" if resumes_at else ""
         limited = RateLimited(
             f"The service limits the rate of requests ({status}{detail}){until}.",
-            remedy=f"Try again in {pause:.0f} s." if pause else "Try again later.",
+            remedy=f"Try again in {ceil(pause)} s." if pause else "Try again later.",
             status=status,
             reason=reason,
             errors=errors,
@@ -210,7 +211,7 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
             return InvalidRequest, "The request is too long for the service", check
         case 400 | 409 | 422:
             return InvalidRequest, "The service refused the request", "Change its parameters."
-    if status >= 500:
+    if status >= 500 or status in _UNPROCESSED:
         return ServerError, "The service failed", "Try later."
     return InvalidRequest, "The service refused the request", "Ask the service what it means."
 
