@@ -45,6 +45,7 @@ from .wait import ask_address, described, is_signed, wait_for
 # A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
 _AS_STORED = ("accept-encoding", "identity")
 _SHOWN_NAMES = 5
+_REPORT = "It came so twice: report it to the service, or pull pages."
 
 _Receiving = Transfer | FileRange
 
@@ -89,7 +90,7 @@ class ExportDownload:
         self._order = order
         self._check = check
         self._any_format = any_format
-        self._renewed_at, self._is_other = -1, False
+        self._renewed_at, self._fault = -1, ""
         self._timeout = 0.0
 
     def run(self, path: Path, *, timeout: float) -> effects.Operation[Path]:
@@ -201,7 +202,7 @@ class ExportDownload:
             url = self.status.files[number].url
             return effects.Request("GET", url, (_AS_STORED, *transfer.ranges()))
 
-        self._renewed_at, self._is_other = -1, False
+        self._renewed_at, self._fault = -1, ""
         judge = partial(self._judge, transfer)
         rules = Rules(Access.BARE_FIRST, carry=False, appears_by=ready_by)
         deadline = self._session.deadline()
@@ -240,10 +241,12 @@ class ExportDownload:
         except DownloadError as error:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
-            # again. An error in place of the file goes away; a file of another form comes twice.
-            may_help = error.remedy.code == AGAIN.code and not isinstance(error, ChecksumMismatch)
-            if error.remedy.code == LOOK_AT_FILE.code:
-                may_help, self._is_other = not self._is_other, True
+            # again. An error in place of the file goes away; what comes twice alike stays.
+            is_same, self._fault = error.message == self._fault, error.message
+            may_help = error.remedy.code in {AGAIN.code, LOOK_AT_FILE.code} and not is_same
+            may_help = may_help and not isinstance(error, ChecksumMismatch)
+            if is_same and error.remedy.code == AGAIN.code:
+                error.amended(remedy=_REPORT)
             return FailedAttempt(error, can_retry=had_earlier_bytes or may_help)
         return None
 
