@@ -211,6 +211,16 @@ def test_events_of_an_unknown_vocabulary_are_counted(
     assert "events" in shown.stdout, shown.stderr
 
 
+def test_figures_that_are_texts_are_said(run: Run, httpserver: HTTPServer, tmp_path: Path) -> None:
+    service = ServiceOfRows(httpserver)
+    service.rows["2026-01-15", 5] = ['{"os": "ios", "clicks": "1,234", "impressions": 7}']
+    with service.client() as client:
+        Dataset(tmp_path / "events").sync(client)
+    done = run("report", "os", "--in", str(tmp_path / "events"))
+    assert [row["impressions"] for row in rows_of(done)] == ["7"]
+    assert "Texts are not added up: clicks." in done.stderr
+
+
 def test_mapped_fields_have_their_parts(run: Run, synced: Callable[[Vocabulary], Path]) -> None:
     (row, *_) = rows_of(run("report", "zip", "--in", str(synced(CAMEL_CASE))))
     assert (row["impressions"], row["revenue"], row["zip"]) == ("3", "3.000000000", "00000")

@@ -109,7 +109,10 @@ def report(
         summary = write_answers(
             answers, earlier, group_by, options, invocation, omission=omission, title="report"
         )
-        write_footer(session.coverage, _gaps(session, spans), invocation, has_warnings=False)
+        notes = _gaps(session, spans)
+        if texts := session.texts():
+            notes.append(f"Texts are not added up: {', '.join(texts)}.")
+        write_footer(session.coverage, notes, invocation, has_warnings=False)
     if path := options.output.path:
         notice(f"{summary}, {monotonic() - start_time:.1f} s -> {path}", invocation)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._json.fields import ID_OF, GroupBy
+from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF, GroupBy
 from adanalytics_client.dataset.coverage import Coverage
 from adanalytics_client.dataset.errors import QueryError
+from adanalytics_client.dataset.hours.totals import AMOUNTS
 from adanalytics_client.errors import ConfigurationError
 
 from .errors import ONE_SELECT, explain, unwritable
@@ -236,6 +237,16 @@ class QuerySession:
     def group_of(self, field: str) -> GroupBy | None:
         """Return the group of a summary by a field, if names of its ids are known."""
         return next(filter(None, (source.group_of(field) for source in self._sources)), None)
+
+    def texts(self) -> list[str]:
+        """Return the fields of counts and amounts that have texts, which are not added up."""
+        return [
+            name
+            for source in self._sources
+            for figure in (*COLUMN_OF_TYPE.values(), *AMOUNTS)
+            if (name := source.names.sent(figure, source.columns))
+            and source.columns[name].base == "text"
+        ]
 
     def summarize(self, field: str, first: date, last: date) -> "list[list[Summary]]":
         """Return summaries of each dataset by a field, one for each currency; see `summarize`.
