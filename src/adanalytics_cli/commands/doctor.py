@@ -134,12 +134,12 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
         ),
     ],
     details=(
-        "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
-        "for a warning. With --probe it looks at one day with few events instead, and writes what "
-        "the service is to a file for the profile and for serve --as: names, types and shapes, and "
-        "no value of the data. A cassette of VCR has the responses with other values of the same "
-        "type and length, to replay or to send to others. Exit status 7 when the service differs "
-        "from the file --against."
+        "Sends one request or two and never waits for quota. Exit status 1 when a check fails, but "
+        "not for a warning. With --probe it looks at one day with few events instead, and writes "
+        "what the service is to a file for the profile and for serve --as: names, types and "
+        "shapes, and no value of the data. A cassette of VCR has the responses with other values "
+        "of the same type and length, to replay or to send to others. Exit status 7 when the "
+        "service differs from the file --against."
     ),
     examples=[
         "adanalytics doctor",
