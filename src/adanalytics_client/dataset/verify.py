@@ -316,7 +316,8 @@ class Verification:
                         partition.add(table)
                 missing |= {name for name in tables.schema.names if columns and name not in columns}
                 if self.contents.identity.zone != "UTC":
-                    partition.check_days(job.order.start, job.order.end)
+                    order, are_local = job.order, tables.has_local_times
+                    partition.check_days(order.start, order.end, are_local=are_local)
                 for day in days_between(job.order.start, job.order.end):
                     record = self._manifest.day(day)
                     files = record.data_files(self.contents.identity)

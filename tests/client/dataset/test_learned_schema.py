@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -543,6 +543,28 @@ def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
         assert dataset.verify(client, until=FIRST).is_whole
         with pytest.raises(ProtocolError, match="have times of other days"):
             dataset.verify(client, deep=True, until=FIRST)
+
+
+@pytest.mark.parametrize("via", ["pages", "export"])
+@pytest.mark.parametrize(("offset", "is_by_hour"), [("", True), ("+02:00", False)])
+def test_hours_of_local_times_are_those_of_the_queries(
+    service: ServiceOfRows,
+    dataset: Dataset,
+    via: Literal["pages", "export"],
+    offset: str,
+    is_by_hour: bool,
+) -> None:
+    """Without an offset it may be in UTC, and no event of the evening shows that it is not."""
+    row = '{"ymdh":"2026-05-05T%02d:00:00%s","n":%d}'
+    service.rows = {("2026-05-05", hour): [row % (hour, offset, hour)] for hour in (8, 17)}
+    service.export = lambda texts: "".join(
+        ["ymdh,n\n", *(",".join(map(str, json.loads(text).values())) + "\n" for text in texts)]
+    ).encode()
+    with service.client(zone="Europe/Berlin") as client:
+        dataset.sync(client, "2026-05-05", via=via)
+    table = dataset.query("SELECT hour, CAST(n AS INTEGER) AS n FROM events ORDER BY hour")
+    assert table.to_pylist() == [{"hour": 8, "n": 8}, {"hour": 17, "n": 17}]
+    assert (service.asked.count("events") >= 24) is is_by_hour
 
 
 def test_a_restated_day_that_once_did_not_agree_is_pulled_again(

@@ -1,5 +1,6 @@
 """Events as Arrow tables of one schema: read from JSON lines and CSV, added up, written as text."""
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from csv import reader
@@ -10,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -36,6 +38,10 @@ TEXT = "\0text"
 CSV_BLOCK = 1024 * 1024
 """Bytes of a CSV file that are read at a time, which limits the length of a row."""
 
+# A day and a clock without an offset.
+_LOCAL_TIME = re.compile(rb'"?\d{4}-\d\d-\d\d[Tt ][\d:.]+"?')
+_EVENT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 # Rows of a parquet file.
 _ROWS_READ = 16_384
 
@@ -47,6 +53,10 @@ class EventTables:
         names: the names by which the service sends documented fields.
         types: the columns of earlier tables.
         with_texts: keep the line of each event in the `TEXT` column, for tables of JSON lines.
+
+    Attributes:
+        has_local_times: whether the first time of a table lacks an offset, so that it may be in UTC
+            or in the zone of the service.
     """
 
     def __init__(
@@ -57,6 +67,7 @@ class EventTables:
         with_texts: bool = False,
     ) -> None:
         self.names = names
+        self.has_local_times = False
         self._with_texts = with_texts
         self._rows = ArrowRows(kind_of=names.kind, types=types, wide=True)
 
@@ -82,6 +93,9 @@ class EventTables:
             ProtocolError: for a line that is not an event.
         """
         table = pa.Table.from_batches([self._rows.jsonl(body)])
+        if (name := self.names.sent("event_time", table.column_names)) and body:
+            event = _EVENT.decode(body[: body.index(b"\n")])
+            self._note_zone(bytes(event.get(name, b"")))
         if not self._with_texts:
             return table
         return table.append_column(TEXT, text_array(body.split(b"\n")[:-1]))
@@ -132,11 +146,20 @@ class EventTables:
 
     def _typed(self, batch: pa.RecordBatch, *, cells: bool = False) -> Table:
         """Return a batch with learned types."""
+        if (name := self.names.sent("event_time", batch.schema.names)) and batch.num_rows:
+            column = batch.column(name)
+            if pa.types.is_timestamp(column.type):
+                self.has_local_times |= column.type.tz is None
+            else:
+                self._note_zone(str(column[0]).encode())
         columns = {
             name: self._rows.column(name, column, cells=cells)
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         }
         return pa.table(columns)
+
+    def _note_zone(self, time: bytes) -> None:
+        self.has_local_times |= _LOCAL_TIME.fullmatch(time) is not None
 
     def from_csv(self, source: BufferedIOBase) -> Iterator[Table]:
         """Read CSV with a header in the memory of a few blocks.

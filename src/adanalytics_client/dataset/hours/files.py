@@ -189,7 +189,7 @@ def write_hours(
             partition.add(table)
         # Some services have days in a zone and times in UTC, or the other way round.
         if identity.zone != "UTC" and only is None:
-            partition.check_days(query.first, query.last)
+            partition.check_days(query.first, query.last, are_local=tables.has_local_times)
 
         finished = []
         for day, hours in groupby(query.wanted, lambda hour: hour.day):

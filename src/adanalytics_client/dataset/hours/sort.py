@@ -116,16 +116,19 @@ class HourPartition(Partition):
             self.rows[hour] += part.num_rows
             self.put(hour, part)
 
-    def check_days(self, first: date, last: date) -> None:
+    def check_days(self, first: date, last: date, *, are_local: bool = False) -> None:
         """Check that the times of events have the zone of the service: local ones would shift days.
 
+        Local ones of a few hours may stay in their day, so they are refused if they `are_local`.
+
         Raises:
-            HourUnknown: for events of other days than `first` to `last`.
+            HourUnknown: for events of other days than `first` to `last`, and for local times.
         """
-        if any(not first <= hour.day <= last for hour in self.rows):
+        if are_local or any(not first <= hour.day <= last for hour in self.rows):
             raise HourUnknown(
-                f"Some events of {first} to {last} have times of other days, so their hours "
-                "are unknown."
+                f"Some events of {first} to {last} have times of other days or without an offset, "
+                "so their hours are unknown.",
+                remedy="Leave out the comparison with an export, or ask the service for offsets.",
             )
 
     def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
