@@ -139,6 +139,14 @@ def test_a_calendar_shows_where_the_data_stopped(run: Run, service: LocalServer)
     assert "Data on 0 of 1 day." in run("dates", "today", "--chart").stdout
 
 
+def test_a_calendar_of_ages_is_refused(run: Run, service: LocalServer) -> None:
+    """As a service lists that has events of the year 1; a line a month would be a megabyte."""
+    done = run("dates", "0001-01-01", "2026-01-16", "--chart")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "0001-01-01 to 2026-01-16 is too long for a calendar." in done.stderr
+    assert "Give START and END." in done.stderr
+
+
 def test_a_chart_draws_what_it_is_sorted_by(run: Run, service: LocalServer) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--chart", "--top", "3"]
     title, *bars = run(*words, "--sort", "-CTR").stdout.splitlines()

@@ -1,11 +1,12 @@
 """A calendar of covered days as lines of text: one row per month, one mark per day."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
 from adanalytics_cli.console.terminal import Terminal
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.periods import days_of, spans_of
 from adanalytics_cli.core.prose import wrapped
 from adanalytics_client._base.escaping import visible
@@ -18,6 +19,8 @@ _DAYS = 31
 _ROW_LENGTHS = (_DAYS, 16, 8)
 _RULER = "1   5    10   15   20   25   30"
 _GAPS_SHOWN = 5
+# A century, a line for each month.
+_LONGEST = timedelta(36_525)
 
 
 # The marks of a day with no data, a few hours, half, most and all of them.
@@ -45,6 +48,9 @@ class Coverage(NamedTuple):
     gaps: Sequence[str] | None = None
 
     def days(self) -> list[date]:
+        if self.last - self.first > _LONGEST:
+            text = f"{self.first} to {self.last} is too long for a calendar."
+            raise CommandError(text, remedy="Give START and END.")
         return days_of(self.first, self.last)
 
 
