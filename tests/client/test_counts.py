@@ -898,6 +898,19 @@ def test_days_that_all_bring_events_cost_nothing(
     assert service.requests == ["events", "dates"]
 
 
+def test_the_days_of_a_page_without_times_are_not_known(
+    variant: Variant, stand_in: StandIn, service: Service
+) -> None:
+    """So a day whose events are on that page is not said to be missing."""
+    three_days(stand_in, service, None)
+    service.make = lambda day, *at: (
+        {"event_id": f"{day} {at}"} if day == DAYS[1] else timed(day, *at)
+    )
+    service.cap, service.total = 96, nothing
+    rows = variant.rows(*THREE, split="none", per_page=96, check="auto")
+    assert len(rows) == len(service.rows(*THREE)) == 3 * 96
+
+
 @pytest.mark.parametrize("has_total", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_few_events_of_a_day_among_many_of_others_are_seen(
