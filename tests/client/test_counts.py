@@ -532,6 +532,7 @@ def test_nothing_of_days_with_data_is_an_error(
         variant.rows(*DAYS, split=split, check="auto")
     assert 'check="none"' in caught.value.remedy
     assert service.requests[-1] == "dates"
+    assert len(service.asked) == {"hourly": 49, "daily": 3}.get(split, 2)
     assert variant.rows(*DAYS, split=split, check="none") == []
 
 
