@@ -4,13 +4,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import Variant
 
@@ -612,6 +614,16 @@ def test_a_day_that_is_left_out_of_an_hour_is_an_error(
     with pytest.raises(ProtocolError, match=r"No events arrived of 2026-01-1[56], but the service"):
         variant.rows(days[0], days[-1], hour=13, split=split, check="auto")
     variant.rows(days[0], days[-1], hour=13, split=split, check="none")
+
+
+@pytest.mark.parametrize(("now", "has_problem"), [("01:59", False), ("02:00", True)])
+def test_an_hour_of_a_day_that_is_not_over_may_have_no_events(
+    variant: Variant, service: Service, clock: MovedClock, now: str, *, has_problem: bool
+) -> None:
+    service.last_day = 1
+    clock.now = datetime.fromisoformat(f"2026-01-16T{now}Z").timestamp()
+    with pytest.raises(ProtocolError) if has_problem else nullcontext():
+        assert variant.rows(FIRST, hour=13, check="auto") == []
 
 
 def test_of_some_days_the_first_or_last_one_that_an_hour_leaves_out_is_an_error(
