@@ -67,6 +67,10 @@ limit = ["x-quota-limit", "x-quota-remaining"]
 type = "integer"
 role = "id"
 longest = 100
+[columns.trace]
+type = "text"
+role = "id"
+longest = 100
 [columns.at]
 type = "text"
 role = "time"
@@ -245,7 +249,7 @@ def test_rows_and_page_numbers_are_where_the_file_has_them(other: Path) -> None:
         assert after.json() == {"report": {"hits": None}}
         days = {"start_date": "2026-03-01", "end_date": "2026-03-01"}
         assert http.get("/events", params=days).status_code == 404
-    assert len({row["key"] for row in rows}) == 100
+    assert [len({row[name] for row in rows}) for name in ("key", "trace")] == [100, 100]
     for name, column in file.columns.items():
         check_column(name, column, [row[name] for row in rows])
     for name in ("note", "os"):
