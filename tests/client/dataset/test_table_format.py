@@ -310,6 +310,8 @@ def test_a_table_is_of_a_new_dataset_of_parquet_files(
     other: TableFormat = "iceberg" if kind == "delta" else "delta"
     with pytest.raises(DatasetError, match=rf"parquet\+{kind}, not parquet\+{other}"):
         Dataset(tmp_path / "table", table=other).sync(client)
+    with pytest.raises(DatasetError, match=f"cannot change: its format is {kind}"):
+        Dataset(tmp_path / "table").repartition("hour")
 
 
 def test_a_table_of_another_dataset_is_left_alone(
