@@ -185,6 +185,17 @@ def test_a_large_day_keeps_a_file_for_each_hour(
     assert query_rows(shop) == rows_of(shop.rows())
 
 
+def test_a_day_that_a_stop_left_incomplete_has_a_file_for_each_hour(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 12)
+    assert 1 < len(shop.sync(FIRST, requests=12).changed) < 24
+    hours = {f"data/date={FIRST}/hour-{hour:02}.parquet" for hour in range(24)}
+    assert set() < data_of(shop) < hours
+    assert shop.sync(FIRST).left == 0
+    assert data_of(shop) == {f"data/date={FIRST}/day.parquet"}
+
+
 def test_a_restated_hour_is_replaced_in_the_file_of_its_day(shop: Shop) -> None:
     shop.fill()
     restate(shop)
