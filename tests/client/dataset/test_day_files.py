@@ -21,6 +21,7 @@ from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records import contents
 from adanalytics_client.dataset.records.contents import Contents
 from adanalytics_client.dataset.records.manifest import FinishedHour, HourRecord, Identity
+from adanalytics_client.dataset.records.recover import recover
 from adanalytics_client.dataset.storage.local import LocalStore, open_store
 
 DAYS = {f"data/date={FIRST}/day.parquet", f"data/date={SECOND}/day.parquet"}
@@ -444,3 +445,22 @@ def test_an_hour_is_not_put_into_a_damaged_file(shop: Shop) -> None:
     held.commit(FinishedHour(hour, HourRecord(0, 0, "", record.asked_at, "")), record.fingerprint)
     with pytest.raises(DatasetError, match=r"day\.parquet is corrupt"):
         held.save([hour.day])
+
+
+def test_the_file_of_an_hour_that_lost_its_events_goes_after_a_kill(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.partition = "hour"
+    shop.fill(FIRST)
+    store, hour = open_store(str(shop.folder)), Hour(date(2026, 1, 15), 13)
+    identity, steps = Identity.require(store), _steps(monkeypatch)
+    held, empty = Contents.open(store, identity), HourRecord(0, 0, "", shop.now, "")
+    # The note in the journal is written, the file not yet removed.
+    steps[:] = [1]
+    with pytest.raises(Kill):
+        held.commit(FinishedHour(hour, empty), "")
+    steps.clear()
+    assert len(data_of(shop)) == 24
+    recover(Contents.open(store, identity))
+    rows = [row for row in shop.rows() if row["event_date"] == FIRST and row["event_hour"] != 13]
+    assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(rows)
