@@ -109,7 +109,6 @@ class OwnFigures:
             if "" in group:
                 self.unassigned = add(self.unassigned, self.figures((None, group)))
                 del self.valid[group]
-                self.filtered.pop(group, None)
 
     def between(
         self, key: Key, begin: datetime, end: datetime, *, filtered: bool = False

@@ -152,7 +152,7 @@ class Reconciliation:
         if gap.key is None:
             return {min(by, key="day".__eq__): "total"}
         day, group = gap.key
-        labels = iter(self.own.labels.get(group, group))
+        labels = iter(self.own.labels[group])
         return {name: day if name == "day" else next(labels) for name in by}
 
     def _digits(self, figure: str) -> int:
