@@ -126,8 +126,10 @@ def test_a_workbook_has_real_days_and_numbers(tmp_path: Path) -> None:
     # Formulas as a program writes them, which no spreadsheet has calculated.
     sheet["C3"] = "=1000+234"
     book.save(file)
-    with pytest.raises(Exception, match=r"row 3, Impressions: '=1000\+234' is a formula"):
+    text = r"row 3, Impressions: '=1000\+234' is a formula without a value"
+    with pytest.raises(CommandError, match=text) as caught:
         read(file)
+    assert caught.value.remedy.startswith("Open the file in a spreadsheet")
 
 
 @pytest.mark.parametrize(
@@ -193,6 +195,7 @@ BROKEN = {
     HEADING: "has a heading and no row of figures",
     HEADING + "Total,,5,5\n": "has a heading and no row of figures",
     "a,b\n1,2\n": "has no heading that is known. It begins with: a, b",
+    ",,\n1,2,3\n": "has no heading that is known. It begins with: nothing. Name its columns",
     ",".join(map(str, range(9_999))): "has no heading that is known. It begins with: 0, 1, 2",
     "day,note\n2026-01-15,x\n": "no column that is known as a figure",
     "impressions,clicks\n1,2\n": "no column that is known as a day, a campaign or a demand tag",
