@@ -402,7 +402,7 @@ def test_rows_that_a_table_leaves_out_are_counted(
     file = Theirs(by="day", change=one_row).write(place, tmp_path)
     monkeypatch.setattr(report, "_ROWS_OF_TABLE", most)
     table = place.run("reconcile", file, "-f", "table").stdout
-    assert ("Not shown: 1 row. Write csv" in table) == (most == 0)
+    assert re.findall("Not shown: .* Write", table) == ["Not shown: 1 row. Write"][most:]
 
 
 def test_a_count_keeps_its_fraction_in_files(place: Place, tmp_path: Path) -> None:

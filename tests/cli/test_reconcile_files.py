@@ -142,6 +142,7 @@ def test_a_workbook_has_real_days_and_numbers(tmp_path: Path) -> None:
         ("1.234.567", None, "1234567"),
         ("-US$5", "-5", "-5"),
         ("(1.5)", "-1.5", None),
+        ("1,234.5-", "-1234.5", None),
         ("5 %", None, None),
         ("#DIV/0!", None, None),
         ("=1+1", None, None),
