@@ -536,6 +536,14 @@ def test_texts_of_ours_are_no_zeros(
     assert "Not compared, because ours are unknown or no numbers: impressions." in done.stderr
 
 
+def test_a_day_that_a_dataset_lacks_is_one_without_figures(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "theirs.csv"
+    file.write_text("date,impressions,revenue\n2026-02-10,5,1.50\n")
+    answer = place.answer(file, "--in", place.dataset)
+    assert [row["ours"] for row in answer["rows"]] == [0, "0"]
+    assert (answer["currency"], answer["notes"][-1]) == (None, "The dataset lacks 2026-02-10.")
+
+
 @pytest.mark.parametrize("type_", ["impression", "Impression", "IMPRESSION", "impres-sion"])
 def test_fields_with_the_names_of_our_columns(
     httpserver: HTTPServer, tmp_path: Path, type_: str
