@@ -198,7 +198,7 @@ def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
     for answer in answers:
         facts = answer.facts()
         for row in _fields(answer.summary.rows, answer, view, form):
-            columns_of_row = dict.fromkeys([*first, *(view.names or [*key, *row, *_FACTS])])
+            columns_of_row = [*first, *(view.names or [*key, *row, *_FACTS])]
             rows.append({name: (facts | row).get(name) for name in columns_of_row})
     names = [*first, *(view.names or [*key, *_documented(view.group_by), *_FACTS])]
     columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
