@@ -106,6 +106,15 @@ def test_a_pipe_gets_csv_with_every_digit(query: Run, dataset: Path) -> None:
     assert [(country, Decimal(amount)) for country, amount in lines[1:]] == expected(dataset)
 
 
+@pytest.mark.parametrize("to_file", [True, False])
+def test_csv_is_for_the_spreadsheets_of_a_region(query: Run, tmp_path: Path, to_file: bool) -> None:
+    target = tmp_path / "x.csv"
+    words = ["-o", str(target)] if to_file else []
+    done = query("SELECT 1.5 AS a, 2.25 AS b", "--csv-for", "de", *words)
+    text = target.read_bytes() if to_file else done.stdout_bytes
+    assert text.decode("utf-8-sig").splitlines() == ["a;b", "1,5;2,25"]
+
+
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_json_has_amounts_as_text_and_nothing_unreadable(form: str, query: Run) -> None:
     text = query(ODD, "-f", form).stdout
