@@ -132,6 +132,17 @@ def test_a_column_with_numbers_as_text_has_no_total(tmp_path: Path) -> None:
     assert [cell.value for cell in last] == ["total", "=SUBTOTAL(109,B2:B3)", None, None]
 
 
+def test_a_total_of_a_rate_of_nothing_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    totals = {"n": Total(), "all": Total(), "share": Total("n", "all")}
+    rows = [{"day": "a", "n": 0, "all": 0}]
+    columns = [Column(name) for name in ("day", *totals)]
+    listing = Listing(rows, columns, totals=totals, names=("day", *totals))
+    write_rows(listing, Output(FORMATS["xlsx"], path), Invocation())
+    *_, last = openpyxl.load_workbook(path, data_only=True)["rows"]
+    assert [cell.value or "" for cell in last] == ["total", "", "", ""]
+
+
 def test_more_rows_than_a_sheet_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workbook, "SHEET_ROWS", 3)
     written(tmp_path / "x.xlsx", {"a": 1}, {"a": 2}, {"a": 3})
