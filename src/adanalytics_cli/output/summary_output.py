@@ -216,7 +216,7 @@ def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
         summary = summary.model_copy(update={"rows": rows})
     # People miss a day that is not there; programs expect the service's rows.
     elif view.group_by == "day" and gaps:
-        summary = fill_gaps(summary, answer.first, min(answer.last, view.today))
+        summary = fill_gaps(summary, min(answer.last, view.today))
     return answer._replace(summary=summary)
 
 
@@ -300,10 +300,8 @@ def find_names(
     return matches
 
 
-def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
-    """Add empty rows to a summary by day: one per day without data, from the first day with data.
-
-    No day before `first` or after `last` is added.
+def fill_gaps(summary: "Summary", last: date) -> "Summary":
+    """Add a row for each day without data between the first row of a summary by day and `last`.
 
     A row of an unknown day may belong to any of them, so then nothing is filled in.
     """
@@ -311,8 +309,7 @@ def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
     rows = {row.date: row for row in summary.rows if isinstance(row.date, date)}
     if not rows or len(rows) < len(summary.rows):
         return summary
-    begin = max(min(rows), first)
-    days = map(date.fromordinal, range(begin.toordinal(), last.toordinal() + 1))
+    days = map(date.fromordinal, range(min(rows).toordinal(), last.toordinal() + 1))
     rows_by_day = {day: SummaryRow(date=day) for day in days} | rows
     return summary.model_copy(update={"rows": [rows_by_day[day] for day in sorted(rows_by_day)]})
 
