@@ -157,6 +157,7 @@ def test_changes_are_exact(run: Run, service: LocalServer, two_periods: None) ->
     [
         (["--sort", "change"], ["Began", "(none)", "Grew", "Ended"]),
         (["--sort", "-change", "--top", "1"], ["Ended"]),
+        (["--sort", "change", "--top", "4"], ["Began", "(none)", "Grew", "Ended"]),
         (["--sort", "campaign"], ["Began", "Ended", "Grew", "(none)"]),
         (["--sort", "CLICKS"], ["Grew", "Began", "(none)", "Ended"]),
     ],
@@ -168,7 +169,7 @@ def test_the_order_of_a_comparison(
     *lines, total, note = shown.stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == names
     assert total.split() == ["total", "clicks", "11", "14", "+3", "+27.27", "%"]
-    left = " 1 of 4 groups." if "--top" in words else ""
+    left = " 1 of 4 groups." if len(names) == 1 else ""
     days = "acme has data on 0 of 1 day, before on 0 of 1."
     assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01. {days}{left}"
 
