@@ -20,7 +20,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output import event_output, workbook
 from adanalytics_cli.output.formats import FORMATS, Output
 from adanalytics_cli.output.row_output import Listing, write_rows
-from adanalytics_client import Client, Summary
+from adanalytics_client import Client, EventQuery, Summary
 from adanalytics_server.local import LocalServer
 
 # openpyxl gives days as times without a zone.
@@ -290,6 +290,16 @@ def test_no_days_have_no_period(
     assert run("dates", "-o", str(tmp_path / "x.xlsx")).exit_code == 0
     told = [name for name, _ in sheets(tmp_path / "x.xlsx")["about"][1:]]
     assert told == ["partner", "time zone", "made"]
+
+
+def test_a_column_of_later_events_is_not_left_out(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_output, "_FIRST_ROWS", 1)
+    monkeypatch.setattr(EventQuery, "rows", lambda _self: iter([{"a": 1}, {"a": 1, "b": 2}]))
+    result = run("events", "2026-01-15", "-o", str(tmp_path / "x.xlsx"))
+    assert "Column b first appears after the heading was written." in result.stderr
+    assert (result.exit_code, [*tmp_path.glob("*.xlsx*")]) == (1, [])
 
 
 def test_events_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
