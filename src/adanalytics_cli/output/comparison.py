@@ -214,7 +214,7 @@ class Comparison(NamedTuple):
         if column.show is percent_of:
             # Points, as the change of 2 % to 3 % is not 1 %.
             texts["change"] = str(texts["change"]).replace("%", "pp")
-        sign = "+" if isinstance(percent, Decimal) and percent else ""
+        sign = "+" if percent else ""
         texts["percent"] = plain(None) if percent is None else f"{percent:{sign}} %"
         return {"metric": column.title, **texts}
 
