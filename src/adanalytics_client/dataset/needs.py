@@ -6,16 +6,11 @@ from datetime import date, datetime
 from enum import Enum
 
 from adanalytics_client._base.dates import days_between
-from adanalytics_client._base.remedies import remedy
-from adanalytics_client.errors import ProtocolError
 
 from .records.contents import Contents
 from .records.layout import Hour, hours_of
 from .records.manifest import UNCONFIRMED, DayRecord
 from .service import DayState, ServiceDays, started_hours
-
-MOST_DAYS = 36_525
-"""The most days of a dataset, a century: each day without events has a record, too."""
 
 
 class Reason(Enum):
@@ -123,11 +118,6 @@ def find_needs(
     if service.span is None:
         return Needs(service)
     days = [*days_between(service.span.first, service.span.last)]
-    if len(days) > MOST_DAYS:
-        raise ProtocolError(
-            f"The days from {days[0]} to {days[-1]} are more than a century.",
-            remedy=remedy("days"),
-        )
     damaged = contents.find_damage(days)
     last_days = days[-repull:] if repull else []
     forced = {hour for day in last_days for hour in started_hours(service.state(day), now)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._lists.rows import DAY_NAMES
 from adanalytics_client._lists.summary import OTHER_GROUPS
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOG = logging.getLogger("adanalytics_client")
+
+MOST_DAYS = 36_525
+"""The most days of a dataset, a century: each day without events has a record, too."""
 
 NO_DATA = "no data"
 """The fingerprint of a day without data."""
@@ -169,6 +173,11 @@ def fetch_service_days(
         dates = []
     if span is None and (every := {*dates, *manifest.days()}):
         span = Period(min(every), max(every))
+    if span and (span.last - span.first).days >= MOST_DAYS:
+        raise ProtocolError(
+            f"The days from {span.first} to {span.last} are more than a century.",
+            remedy=remedy("days"),
+        )
     days = {day for day in dates if span and span.first <= day <= span.last}
     rows, ranges, missing = {}, Ranges(NO_LIMIT), list[NotFound]()
 
