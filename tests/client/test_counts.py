@@ -820,7 +820,8 @@ def test_days_that_share_events_are_an_error(
 
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize(
-    ("is_included", "problem"), [(True, "share an event"), (False, "counts 97 events")]
+    ("is_included", "number", "problem"),
+    [(True, 1, "share an event"), (True, 3, "share an event"), (False, 1, "97.*each day agrees")],
 )
 def test_days_that_end_at_a_midnight_are_an_error(
     variant: Variant,
@@ -829,16 +830,17 @@ def test_days_that_end_at_a_midnight_are_an_error(
     order: int,
     *,
     is_included: bool,
+    number: int,
     problem: str,
 ) -> None:
-    """The last day of a range ends with the first event of the next day, or of itself."""
+    """The last day of a range ends with the first events of the next day, or of itself."""
     service.make = lambda *at: {**nameless(*at), "id": "{}-{}-{}".format(*at)}
     whole = service.rows
 
     def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
         midnight = end + timedelta(is_included)
         before = whole(start, midnight - timedelta(1), hours)
-        return [*before, *whole(midnight, midnight, hours)[:1]][::order]
+        return [*before, *whole(midnight, midnight, hours)[:number]][::order]
 
     service.rows = rows  # type: ignore[method-assign]
     query = variant.client.events(*DAYS, split="daily")

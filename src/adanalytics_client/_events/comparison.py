@@ -95,7 +95,9 @@ def compare_days(
 
     Of a day of `data_days` that is over, some events must have arrived.
     """
-    spans = tuple(Span(day, day, events, ()) for day, events in sorted(days.items()))
+    # Days between that nobody lists may have events nevertheless.
+    every_day = days_between(min(days), max(days))
+    spans = tuple(Span(day, day, days.get(day, 0), ()) for day in every_day)
     first, last = spans[0], spans[-1]
     events = sum(span.events for span in spans)
     days_with_rows = tuple(span.end for span in spans if span.events)
@@ -170,7 +172,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
     total = yield from request_total(session, pull.start, pull.end)
     if total is None or total == pull.events:
         return ()
-    different_spans, neighbours = yield from _differing(session, pull.spans, total)
+    different_spans, neighbours, shared = yield from _differing(session, pull.spans, total)
     if pull.spans and not different_spans:
         # The totals of the days may be those of the slices, so they confirm no end.
         if pull.refusal is not None:
@@ -179,8 +181,8 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
             raise difference(pull, f"more than {counted(pull.events, 'event')}")
         # Days that lack events which their range has end too early, such as at midnight.
         if total > pull.events:
-            raise difference(pull, counted(total, "event"))
-        yield from _check_apart(session, pull, total, neighbours)
+            raise difference(pull._replace(hint="each day agrees"), counted(total, "event"))
+        yield from _check_apart(session, pull, total, neighbours, shared)
         text = "The service counts %s in %s, but %s by days, as many as arrived."
         _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
@@ -200,13 +202,15 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
 
 def _differing(
     session: Session, spans: Sequence[Span], total: int
-) -> Operation[tuple[list[tuple[Span, int]], Sequence[Span]]]:
+) -> Operation[tuple[list[tuple[Span, int]], Sequence[Span], int]]:
     """Halve a range of days until its parts agree with their counts or are single spans.
 
-    Also return two neighbours with another count together, though the halves that they end agree.
+    Also return two neighbours with another count together, though the halves that they end agree,
+    and how many events both may have.
     """
     parts, different_spans, counts = [(spans, total)] if spans else [], [], 0
     neighbours: Sequence[Span] = ()
+    shared = 1
     while parts:
         spans, total = parts.pop()
         events = sum(span.events for span in spans)
@@ -216,7 +220,7 @@ def _differing(
             if events != total:
                 different_spans.append((Span(spans[0].start, spans[-1].end, events, places), total))
             continue
-        middle, differing = len(spans) // 2, len(parts)
+        middle, depth = len(spans) // 2, len(parts)
         for half in (spans[middle:], spans[:middle]):
             # Both: a service that ignores `end_date` counts neither half as the rest of the other.
             count = yield from request_total(session, half[0].start, half[-1].end)
@@ -226,16 +230,16 @@ def _differing(
             elif len(half) > 1:
                 # Two differences may cancel out, but those that show come first.
                 parts.insert(0, (half, count))
-                differing += 1
-        if events != total and len(parts) == differing:
-            neighbours = spans[middle - 1 : middle + 1]
-    return different_spans, neighbours
+                depth += 1
+        if events != total and len(parts) == depth:
+            neighbours, shared = spans[middle - 1 : middle + 1], events - total
+    return different_spans, neighbours, shared
 
 
 def _check_apart(
-    session: Session, pull: Comparison, total: int, neighbours: Sequence[Span]
+    session: Session, pull: Comparison, total: int, neighbours: Sequence[Span], shared: int
 ) -> Operation[None]:
-    """Check that two days do not share their first or last event.
+    """Check that two days do not share their first or last events.
 
     A service that ignores `start_date` or `end_date` counts each day as it answers, and its days
     share events, whatever the order; so they do if a day includes the next midnight. A service that
@@ -244,7 +248,8 @@ def _check_apart(
     events: list[set[bytes]] = []
     for span in neighbours:
         events.append(set())
-        for place in {1, span.events} if span.events else ():
+        # One has them at its end, the other at its begin.
+        for place in {1, max(1, span.events - shared + 1)} if span.events else ():
             page = yield from request_place(session, Slice(span.start, span.end), place)
             events[-1].update(page.rows.texts[:1])
     if events and set.intersection(*events):
