@@ -6,6 +6,7 @@ import logging
 import os
 import resource
 import shutil
+import sqlite3
 import sys
 import threading
 from datetime import UTC, datetime
@@ -239,18 +240,23 @@ with Client(sys.argv[1], api_key="k", partner="acme", quota=quota) as client:
 """
 
 
-@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("state", ["closed", "killed", "larger"])
 def test_a_full_disk_leaves_the_count_of_before(
-    stand_in: StandIn, tmp_path: Path, killed: bool
+    stand_in: StandIn, tmp_path: Path, state: str
 ) -> None:
-    """Also where the journal of a run that was killed holds a part of it."""
+    """Also where the journal of a run that was killed holds a part of it, or pages are larger."""
     stand_in.says(Say(DATES))
     with counting(stand_in, tmp_path / "closed", limit=4) as client:
         for _ in range(3):
             client.dates()
         shutil.copytree(tmp_path / "closed", tmp_path / "killed")
-    folder = tmp_path / ("killed" if killed else "closed")
-    assert bool(list(folder.glob("*-wal"))) is killed
+    shutil.copytree(tmp_path / "closed", tmp_path / "larger")
+    for log in (tmp_path / "larger").glob("*.sqlite3"):
+        with contextlib.closing(sqlite3.connect(log)) as connection:
+            connection.executescript("PRAGMA journal_mode=DELETE; PRAGMA page_size=4096; VACUUM")
+            assert connection.execute("PRAGMA page_size").fetchone() == (4096,)
+    folder = tmp_path / state
+    assert bool(list(folder.glob("*-wal"))) is (state == "killed")
     for run in range(2):
         told = on_a_full_disk(LAST_SEND, stand_in.url, str(folder))
         warning, end = told.splitlines()

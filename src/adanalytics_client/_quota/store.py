@@ -156,7 +156,7 @@ class QuotaStore:
 
     def _count_alone(self, path: Path, problem: str | None) -> bool:
         """Continue in memory, with the sends of the file; return False if they cannot be read."""
-        memory = _connect(":memory:")
+        memory = _bare_connection(":memory:")
         complete = not os.access(path, os.F_OK)
         for source in self._readers(path):
             with closing(source), suppress(sqlite3.Error):
@@ -164,6 +164,8 @@ class QuotaStore:
                     source.backup(memory)
                     complete = True
         if complete:
+            # Not before: a log can be copied only to one of its page size, or to none.
+            _prepare(memory)
             self._path, self._connection = None, memory
             _LOG.warning(
                 "The quota log %s cannot be used (%s); this client counts its requests alone, "
@@ -187,30 +189,38 @@ class QuotaStore:
 
 
 def _connect(database: Path | str) -> sqlite3.Connection:
-    """Connect to complete tables, with pragmas for a log that may be lost in a power cut.
-
-    A write-ahead log survives the death of a process at any instant, and costs half as much as a
-    rollback journal. A change writes whole pages, so they are small; 200 pages are 200 KiB. Nothing
-    is synced to the disk: a power cut may lose the last seconds of the log, about as many as a
-    restart takes anyway.
-    """
-    # The store's lock allows any thread to use it.
-    connection = sqlite3.connect(
-        database, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-    )
+    connection = _bare_connection(database)
     try:
-        connection.execute("PRAGMA page_size = 1024")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA wal_autocheckpoint = 200")
-        # Damage must show before a send, and not as a count that is too low.
-        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("the file is damaged")
-        connection.executescript(_SCHEMA)
+        _prepare(connection)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _bare_connection(database: Path | str) -> sqlite3.Connection:
+    # The store's lock allows any thread to use it.
+    return sqlite3.connect(
+        database, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Complete the tables, and set pragmas for a log that may be lost in a power cut.
+
+    A write-ahead log survives the death of a process at any instant, and costs half as much as a
+    rollback journal. A change writes whole pages, so those of a new log are small; the journal has
+    200 pages. Nothing is synced to the disk: a power cut may lose the last seconds of the log,
+    about as many as a restart takes anyway.
+    """
+    connection.execute("PRAGMA page_size = 1024")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA wal_autocheckpoint = 200")
+    # Damage must show before a send, and not as a count that is too low.
+    if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        raise sqlite3.DatabaseError("the file is damaged")
+    connection.executescript(_SCHEMA)
 
 
 def _put_new(path: Path, change: str = "") -> None:
