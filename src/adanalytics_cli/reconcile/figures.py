@@ -214,7 +214,8 @@ def read_dataset(statement: Statement, place: str, holdings: "Holdings") -> OwnF
             statement.remarks.append(text)
     sums = figures_of(source, first, last, ask)
     if sums.keys() >= {"revenue", "cost"}:
-        sums["profit"] = f"{sums['revenue']} - coalesce({sums['cost']}, 0)"
+        revenue, cost = (f"coalesce({sums[name]}, 0)" for name in ("revenue", "cost"))
+        sums["profit"] = f"{revenue} - {cost}"
     zone = ServiceProfile(zone=files.identity.zone).tzinfo()
     offset = zone.utcoffset(start_of(first)) or timedelta()
     minute, moment = "0", sent("event_time")
