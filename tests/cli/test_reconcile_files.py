@@ -99,6 +99,7 @@ def test_what_was_read_and_left_out_is_said(tmp_path: Path) -> None:
         ("day,unit,revenue\n2026-01-15,CAD,$1\n2026-01-16,,2\n", "CAD"),
         ("day,unit,clicks\n2026-01-15,EUR,1\n2026-01-15,USD,2\n", None),
         ("day,word,revenue\n2026-01-15,EUR,1\n2026-01-16,USA,2\n", None),
+        ("day,campaign,revenue\n2026-01-15,EUR,1\n2026-01-15,USD,2\n", None),
     ],
 )
 def test_the_currency_is_one(tmp_path: Path, text: str, currency: str | None) -> None:

@@ -383,7 +383,8 @@ class _Table:
         cells: list[Cell] = []
         for place, heading in enumerate(self.heading if places else ()):
             column = [cell for line in self.lines if (cell := cell_at(line, place)) is not None]
-            if place in places or CURRENCIES.issuperset(column):
+            is_other = place not in self.columns.values()
+            if place in places or (is_other and CURRENCIES.issuperset(column)):
                 cells += [heading, *column]
         currencies = sorted(currencies_of(cells))
         if len(currencies) > 1:
