@@ -157,14 +157,15 @@ def test_counters_are_added_up(run: Run, synced: Callable[[Vocabulary], Path]) -
 
 
 def test_lines_of_another_type_may_have_counters(run: Run, synced: Callable[..., Path]) -> None:
+    front = '{"event_type":"line","starts":true,'
     rows = {
-        at: [text.replace("{", '{"event_type":"line",', 1) for text in texts]
-        for at, texts in COUNTERS.rows.items()
+        at: [text.replace("{", front, 1) for text in texts] for at, texts in COUNTERS.rows.items()
     }
     place = str(synced(dataclasses.replace(COUNTERS, rows=rows)))
     (row,) = rows_of(run("report", "event_type", "--in", place))
     events = [json.loads(text) for text in COUNTERS.texts]
     assert int(row["impressions"]) == sum(event["impressions"] for event in events) > 0
+    assert int(row["starts"]) == len(events)
 
 
 def test_the_days_are_those_of_the_zone_of_the_dataset(

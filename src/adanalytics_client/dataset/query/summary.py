@@ -183,9 +183,9 @@ def figures_of(source: EventSource, first: date, last: date, ask: Ask) -> dict[s
     # Events with types are counted; only events without one may be counters themselves.
     for name in (*(() if figures else COLUMN_OF_TYPE.values()), *AMOUNTS):
         sent = names.sent(name, columns)
-        if sent is not None and columns[sent].base in {"number", "bit"}:
+        if sent is not None and columns[sent].base in {"number", "bit", "flag"}:
             value = source.quoted[sent]
-            value = f"CAST({value} AS INT)" if columns[sent].base == "bit" else value
+            value = value if columns[sent].base == "number" else f"CAST({value} AS INT)"
             figures[name] = f"sum({value})"
     # Neither types nor counters are known: at least how many events there are.
     if not figures.keys() & {*COLUMN_OF_TYPE.values()}:
