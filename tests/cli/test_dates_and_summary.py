@@ -340,7 +340,7 @@ def test_without_a_row_every_column_may_be_named(
     run: Run, service: LocalServer, option: str
 ) -> None:
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
-    said = "The summary of acme has no row of 2025-01-01 to 2025-01-31.\n"
+    said = "The service's summary of acme has no row of 2025-01-01 to 2025-01-31.\n"
     assert (empty.exit_code, empty.stderr) == (0, said)
 
 
@@ -432,7 +432,7 @@ def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -
     done = run(*words, "-f", "jsonl")
     assert done.stdout.count("\n") == 2
     gaps = "2020-01-01 to 2026-01-14, 2026-01-17 to 2026-01-20"
-    assert f"The summary of acme has no row of {gaps}.\n" in done.stderr
+    assert f"The service's summary of acme has no row of {gaps}.\n" in done.stderr
     for other in (["-g", "campaign"], ["-g", "day", "-q"]):
         assert "no row of" not in run(*words[:3], *other).stderr
 

@@ -107,7 +107,8 @@ def summary(
             gaps = periods.gaps_of(answer.first, answer.last, days)
             # A row of an unknown day may be of any. A cut of the range looks like this, too.
             if gaps and len(days) == len(answer.summary.rows):
-                notice(f"The summary of {answer.partner} has no row of {gaps}.", invocation)
+                text = f"The service's summary of {answer.partner} has no row of {gaps}."
+                notice(text, invocation)
     if path := options.output.path:
         report_end(invocation, result_text, progress, days=spans[0], target=path)
 
