@@ -337,9 +337,9 @@ class _CsvTable:
             for number, line in enumerate(lines, self._rows + 1):
                 fields = line.count(self._separator) + 1
                 if fields != len(self._names):
-                    problem = f"record {number} has {fields} fields, but the header has"
-                    text = f"The file is incomplete or not quoted as in RFC 4180 ({problem} "
-                    raise incomplete(f"{text}{len(self._names)}).")
+                    text = "The file is incomplete or not quoted as in RFC 4180"
+                    problem = f"{fields} fields, but the header has {len(self._names)}"
+                    raise incomplete(f"{text} (record {number} has {problem}).")
         self._rows += len(lines)
         # The days of every line would take longer than the download.
         for line in (*lines[:1], *lines[-1:]):
