@@ -405,7 +405,7 @@ def test_pages_without_an_order_are_an_error(
         turn = 7 * len(service.asked) % (len(found) or 1)
         return found[turn:] + found[:turn]
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[method-assign]  # of this test alone
     query = variant.client.events(FIRST, hour=hour, split="daily", per_page=20)
     with pytest.raises(ProtocolError, match=r"Page 1 of .* has other events, another order"):
         pull(variant, query, how, tmp_path)
@@ -463,7 +463,7 @@ def test_a_pull_that_is_resumed_while_slices_are_read_on_yields_each_event_once(
         late = {3: [make(FIRST, 3, 59)]} if is_counted else {}
         return [row for hour in hours for row in [*whole(start, end, [hour]), *late.get(hour, [])]]
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[method-assign]  # of this test alone
     pages = variant.pages(FIRST, check="always")
     right = marks(rows(FIRST, FIRST))
     assert sorted(marks([row for page in pages for row in page.rows])) == sorted(right)
@@ -497,7 +497,7 @@ def test_a_query_that_ends_with_a_full_page_is_counted(
     def rows(start: date, end: date, hours: Any = range(24)) -> list[Row]:
         return [timed(start, hour, at) for hour in hours for at in range(right if hour == 2 else 5)]
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[method-assign]  # of this test alone
     service.cap, service.most = cap, {f"{FIRST} 2": most}
     if most < right:
         with pytest.raises(ProtocolError, match=f"its last page has {min(cap, most)} events"):
@@ -518,7 +518,7 @@ def test_hours_that_differ_cost_nothing(
         sizes = [*totals, *([5] * 24)][:24] if requests == 24 else totals * 12
         return [timed(start, hour, at) for hour in hours for at in range(sizes[hour])]
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[method-assign]  # of this test alone
     assert len(variant.rows(FIRST, check="auto")) == len(rows(FIRST, FIRST))
     assert len(service.asked) == requests
 
@@ -811,7 +811,7 @@ def test_days_that_share_events_are_an_error(
         first, last = (FIRST, end) if ignored == "start" else (start, DAYS[1])
         return whole(first, last, hours)[::order]
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[method-assign]  # of this test alone
     query = variant.client.events(*DAYS, split="daily")
     with pytest.raises(ProtocolError, match="2026-01-15 and 2026-01-16 share an event"):
         pull(variant, query, how, tmp_path)
@@ -842,7 +842,7 @@ def test_days_that_end_at_a_midnight_are_an_error(
         before = whole(start, midnight - timedelta(1), hours)
         return [*before, *whole(midnight, midnight, hours)[:number]][::order]
 
-    service.rows = rows  # type: ignore[method-assign]
+    service.rows = rows  # type: ignore[method-assign]  # of this test alone
     query = variant.client.events(*DAYS, split="daily")
     with pytest.raises(ProtocolError, match=problem):
         pull(variant, query, "write", tmp_path)
