@@ -216,10 +216,13 @@ def test_figures_that_are_texts_are_said(run: Run, httpserver: HTTPServer, tmp_p
     service = ServiceOfRows(httpserver)
     service.rows["2026-01-15", 5] = ['{"os": "ios", "clicks": "1,234", "impressions": 7}']
     with service.client() as client:
-        Dataset(tmp_path / "events").sync(client)
-    done = run("report", "os", "--in", str(tmp_path / "events"))
-    assert [row["impressions"] for row in rows_of(done)] == ["7"]
-    assert "Texts are not added up: clicks." in done.stderr
+        for name in ("events", "others"):
+            Dataset(tmp_path / name).sync(client)
+    words = ("--in", str(tmp_path / "events"), "--in", str(tmp_path / "others"))
+    for place in (words[:2], words):
+        done = run("report", "os", *place)
+        assert {row["impressions"] for row in rows_of(done)} == {"7"}
+        assert "Texts are not added up: clicks." in done.stderr
 
 
 def test_mapped_fields_have_their_parts(run: Run, synced: Callable[[Vocabulary], Path]) -> None:

@@ -240,13 +240,14 @@ class QuerySession:
 
     def texts(self) -> list[str]:
         """Return the fields of counts and amounts that have texts, which are not added up."""
-        return [
+        names = (
             name
             for source in self._sources
             for figure in (*COLUMN_OF_TYPE.values(), *AMOUNTS)
             if (name := source.names.sent(figure, source.columns))
             and source.columns[name].base == "text"
-        ]
+        )
+        return [*dict.fromkeys(names)]
 
     def summarize(self, field: str, first: date, last: date) -> "list[list[Summary]]":
         """Return summaries of each dataset by a field, one for each currency; see `summarize`.
