@@ -12,6 +12,8 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent
 SBOM = "adanalytics.cdx.json"
@@ -30,6 +32,17 @@ def test_the_lower_bounds_are_the_versions_that_are_tested() -> None:
     stated = sorted(bound.replace(">=", "==") for bound in here)
     tested = (ROOT / "constraints-lowest.txt").read_text().splitlines()[1:]
     assert tested == stated
+
+
+def test_the_lock_is_of_the_stated_bounds() -> None:
+    packages = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    (metadata,) = (each["metadata"] for each in packages if each["name"] == PROJECT["name"])
+    entries = [*metadata["requires-dist"], *metadata["requires-dev"]["test"]]
+    locked = {(each["name"], SpecifierSet(each.get("specifier", ""))) for each in entries}
+    bounds = [*PROJECT["dependencies"], *PYPROJECT["dependency-groups"]["test"]]
+    bounds += [bound for extra in PROJECT["optional-dependencies"].values() for bound in extra]
+    stated = {(each.name, each.specifier) for each in map(Requirement, bounds)}
+    assert locked == {pair for pair in stated if pair[0] != PROJECT["name"]}, "Run uv lock."
 
 
 def test_only_two_packages_have_an_upper_bound() -> None:
