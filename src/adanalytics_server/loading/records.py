@@ -24,6 +24,8 @@ AUCTION_NAMESPACE = UUID("7da683c0-072d-5f74-95d3-f3b009c60d71")
 _EMPTY_EVENT_ID = b'{"event_id":""'
 _AUCTION_ID = b'"auction_id":"'
 
+_LONGEST_LIST = 200
+
 
 class FieldError(ValueError):
     """An invalid value for the named field of an event; the caller adds the line number."""
@@ -142,17 +144,21 @@ class Normalizer:
         Raises:
             FieldError: a mapped column, or the column of a required field, is missing.
         """
+        # A file with other separators has one column, which shows them.
+        names = ", ".join(map(repr, columns)) or "none"
+        others = names if len(names) <= _LONGEST_LIST else f"{names[:_LONGEST_LIST]}..."
         for field, column in self._mapping.columns.items():
             if column not in columns:
-                raise FieldError(field, f"the file has no column {column!r}")
+                raise FieldError(field, f"the file has no column {column!r} among {others}")
         # Before the first row: a misspelt column would leave out every row, and the load would
         # succeed.
         for column, _ in self._mapping.where:
             if column not in columns:
-                raise FieldError("--where", f"the file has no column {column!r}")
+                raise FieldError("--where", f"the file has no column {column!r} among {others}")
         for field in REQUIRED_FIELDS:
             if field not in (*columns, *self._mapping.columns, *self._mapping.constants):
-                raise FieldError(field, f"the file has no such column; {_ways_to_give(field)}")
+                words = f"the file has no such column among {others}; {_ways_to_give(field)}"
+                raise FieldError(field, words)
 
     def ignored(self, columns: Collection[str]) -> tuple[str, ...]:
         """Return the columns that set no field, in order."""
