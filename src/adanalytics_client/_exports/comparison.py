@@ -35,12 +35,13 @@ def compare(
     contents: Sequence[Content],
     check: Check,
     *,
-    needs_end: bool = False,
+    needs_values: bool = False,
 ) -> Operation[ExportStatus]:
     """Return the status with the rows of its files in place of those that were announced.
 
     Args:
-        needs_end: whether to refuse a last record that may be cut in spite of `check="none"`.
+        needs_values: whether somebody reads the values, so that a file which readers take in
+            several ways is refused, also with `check="none"`, as is a last record that may be cut.
 
     Raises:
         DownloadError: when the rows differ from the number that was announced, or from the
@@ -68,7 +69,12 @@ def compare(
             f"The file may be incomplete: {doubt}, and the service states no number of events.",
             remedy=advice,
         )
-    if check != "none" or needs_end:
+    if not all(content.is_strict for content in contents):
+        problem = "The file has text behind the end of a quoted field, against RFC 4180"
+        if needs_values:
+            raise DownloadError(f"{problem}.", remedy="Pull pages, or report it to the service.")
+        _LOG.warning("%s: readers may take its values in several ways.", problem)
+    if check != "none" or needs_values:
         _check_end(contents, advice)
     if check != "none":
         yield from _check_days(session, order, contents, total)

@@ -13,6 +13,7 @@ import pytest
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.vocabularies import VOCABULARIES, Vocabulary, as_csv, as_parquet
 
+from adanalytics_client._exports import content
 from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_client.dataset.query.session import run_query
 from adanalytics_client.errors import InvalidRequest, ProtocolError
@@ -686,3 +687,40 @@ def test_the_null_of_databases_is_null(service: ServiceOfRows, dataset: Dataset)
         assert dataset.sync(client, FIRST, via="export").left == 0
     table = dataset.query("SELECT campaign_id, os FROM events ORDER BY event_id")
     assert table.to_pylist() == [{"campaign_id": None, "os": None}, {"campaign_id": 7, "os": "\\N"}]
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ('"a ""b"" c"', 'a "b" c'),
+        ('""""""', '""'),
+        ('{"a":"b"}', '{"a":"b"}'),
+        ('6" to 7"', '6" to 7"'),
+        # As Spark writes a quote.
+        (r'"a \"b\" c"', None),
+        ('"6" tv"s"', None),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 4096])
+def test_a_file_that_readers_take_in_several_ways_is_refused(
+    service: ServiceOfRows,
+    dataset: Dataset,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    cell: str,
+    value: str | None,
+    size: int,
+) -> None:
+    monkeypatch.setattr(content, "_AT_ONCE", size)
+    service.rows[FIRST, 1] = [f'{{"event_id":{at}}}' for at in range(2)]
+    lines = [f"{at},{FIRST}T01:00:00Z,{cell},1" for at in range(2)]
+    service.export = lambda _: "\n".join(["event_id,event_time,os,n", *lines, ""]).encode()
+    with service.client() as client:
+        report = dataset.sync(client, FIRST, via="export")
+        client.export(FIRST, format="csv", to=tmp_path / "events.csv")
+    assert ("readers may take its values" in caplog.text) == (value is None)
+    if value is None:
+        assert "behind the end of a quoted field" in str(report.failed)
+    else:
+        assert dataset.query("SELECT os FROM events").to_pylist() == 2 * [{"os": value}]
