@@ -13,7 +13,7 @@ FIGURES = (*COLUMN_OF_TYPE.values(), *MONEY)
 
 # What a heading is called besides the name of our column: in reports of ad servers, in VAST 4.3
 # (the video events), and in German, French, Spanish, Italian and Portuguese spreadsheets. Written
-# as `_folded` leaves it. Qualified figures, such as viewable impressions, are none of ours.
+# as `fields_of` compares them. Qualified figures, such as viewable impressions, are none of ours.
 _HEADINGS: Mapping[str, str] = {
     "day": "day date eventdate reportdate ymd datum tag jour fecha dia data giorno",
     "campaign": "campaign campaignname campaigns kampagne kampagnenname campagne campaña campagna "

@@ -26,7 +26,7 @@ class Choice(NamedTuple):
 
     Attributes:
         description: what is different in the responses.
-        changes: the fields of ``Answers`` and their values.
+        changes: the fields of ``Dialect`` and their values.
         reason: who answers in this way, or what it tests.
         is_whole: whether a client that sends the documented parameters can get every row of every
             range, and is told so. Otherwise, it has to refuse the responses that are affected.
