@@ -7,9 +7,10 @@ the summary and, if the day is over, to the service's own count. Only then are h
 a day that never adds up is rejected.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from itertools import chain
 
 from adanalytics_client import Observer
 from adanalytics_client._base.observer import notify
@@ -27,6 +28,8 @@ from .records.layout import Hour, hours_of
 from .records.manifest import OUTDATED, UNCONFIRMED, DayRecord, FinishedHour
 from .report import FailedQuery, SyncReport
 from .service import ServiceDays
+
+_HoursByDay = defaultdict[date, dict[Hour, FinishedHour]]
 
 
 class Staging:
@@ -61,9 +64,9 @@ class Staging:
         # The number of expected hours of each day that have not arrived.
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
-        self._staged: dict[Hour, FinishedHour] = {}
+        self._staged: _HoursByDay = defaultdict(dict)
         # Hours of days without events, which wait for the rest to become one file.
-        self._new: dict[Hour, FinishedHour] = {}
+        self._new: _HoursByDay = defaultdict(dict)
         # Hours whose file replaces none.
         self._fresh: set[Hour] = set()
         self._spools: list[Spool] = []
@@ -73,8 +76,8 @@ class Staging:
         """Prepare for hours to arrive, some perhaps again."""
         hours = [*hours]
         for hour in hours:
-            self._staged.pop(hour, None)
-            self._new.pop(hour, None)
+            self._staged[hour.day].pop(hour, None)
+            self._new[hour.day].pop(hour, None)
         self._clear_spools()
         self.wanted.update(hours)
         self._outstanding.update(hour.day for hour in hours)
@@ -94,11 +97,12 @@ class Staging:
             has_rows = of_day.rows if finished.shared else previous and previous.rows
             # An agreed day is replaced as a whole, because its totals are to be kept.
             if has_rows or of_day.is_agreed:
-                self._staged[hour] = finished
+                self._staged[hour.day][hour] = finished
             elif not of_day.rows and self._contents.identity.may_join(hour.day, asked_at):
-                self._new[hour] = finished
+                new = self._new[hour.day]
+                new[hour] = finished
                 # The pages of a large day, which keeps hours, would need much room.
-                if not is_small(sum(new.record.rows for new in self._new_of(hour.day))):
+                if not is_small(sum(waiting.record.rows for waiting in new.values())):
                     self._commit_new(hour.day)
             else:
                 self._commit(finished, UNCONFIRMED)
@@ -109,21 +113,18 @@ class Staging:
                 self.compare(day)
         self._clear_spools()
 
-    def _new_of(self, day: date) -> list[FinishedHour]:
-        return [finished for hour, finished in self._new.items() if hour.day == day]
-
     def _commit_new(self, day: date) -> None:
         """Commit the hours of a day without events; of a complete one, they become one file."""
-        for finished in self._new_of(day):
+        for finished in self._new[day].values():
             self._commit(finished, UNCONFIRMED, waits=True)
             self._fresh.add(finished.hour)
         self._contents.save([day])
         # Not before: what is kept of their queries goes with the last of them.
-        self._new = {hour: finished for hour, finished in self._new.items() if hour.day != day}
+        del self._new[day]
 
     def close(self) -> None:
         """Commit the hours of days that did not become complete."""
-        for day in sorted({hour.day for hour in self._new}):
+        for day in sorted(self._new):
             self._commit_new(day)
         self._clear_spools()
 
@@ -141,7 +142,8 @@ class Staging:
 
     def _clear_spools(self) -> None:
         """Remove the kept pages of queries whose hours are committed or rejected."""
-        waiting = self._staged.keys() | self._new.keys()
+        days = chain(self._staged.values(), self._new.values())
+        waiting = {*chain.from_iterable(days)}
         done = [spool for spool in self._spools if waiting.isdisjoint(spool.query.wanted)]
         for spool in done:
             self._spools.remove(spool)
@@ -166,9 +168,8 @@ class Staging:
             previous = self._contents.manifest.day(day)
             losses = {
                 hour: finished.record.rows
-                for hour, finished in self._staged.items()
-                if hour.day == day
-                and hour.hour in previous.hours
+                for hour, finished in self._staged[day].items()
+                if hour.hour in previous.hours
                 and finished.record.rows < previous.hours[hour.hour].rows
             }
             empty = self._contradicted_hours(day)
@@ -227,9 +228,9 @@ class Staging:
             for hour, hour_record in record.by_hour.items()
             if is_settled or hour_record.fingerprint == UNCONFIRMED
         ]
-        for hour in [hour for hour in self._staged if hour.day == day]:
-            finished = self._staged.pop(hour)
-            self._commit(finished, fingerprint, waits=is_settled)
+        staged = self._staged[day]
+        for hour in [*staged]:
+            self._commit(staged.pop(hour), fingerprint, waits=is_settled)
         self._contents.mark(confirmed, fingerprint)
         self._contents.save([day])
         changes = changes_of(self._contents.manifest.day(day))[-1:]
@@ -241,9 +242,7 @@ class Staging:
 
         Its hours are marked, because until it agrees again, its totals are not worth keeping.
         """
-        staged = [
-            finished.record.asked_at for hour, finished in self._staged.items() if hour.day == day
-        ]
+        staged = [finished.record.asked_at for finished in self._staged[day].values()]
         if staged and self._contents.manifest.day(day).is_agreed:
             self._contents.manifest.keep_totals(day, min(staged))
             self._doubt(day)
@@ -274,8 +273,7 @@ class Staging:
         """List the hours to pull again: all of a day that is over, otherwise the doubtful ones."""
         if self._complete_record(day).is_settled:
             return [*hours_of(day)]
-        staged = {hour for hour in self._staged if hour.day == day}
-        return sorted(staged.union(self._contradicted_hours(day)))
+        return sorted({*self._staged[day], *self._contradicted_hours(day)})
 
     def _contradicted_hours(self, day: date) -> list[Hour]:
         """List the hours without events, if the day has fewer events than the summary states."""
@@ -293,7 +291,7 @@ class Staging:
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record that a day would have with its staged hours committed."""
-        staged = {hour: finished.record for hour, finished in self._staged.items()}
+        staged = {hour: finished.record for hour, finished in self._staged[day].items()}
         return self._contents.manifest.day(day).updated(staged)
 
     def reject(self) -> Iterator[FailedQuery]:
@@ -308,7 +306,7 @@ class Staging:
             is_empty = not self._complete_record(day).rows
             rejected = sorted(hour for hour in self.wanted if hour.day == day)
             for hour in rejected:
-                self._staged.pop(hour, None)
+                self._staged[day].pop(hour, None)
                 self._report.hours.pop(hour, None)
             self._clear_spools()
             # By the count alone: hours that are new may be those with too many events.
