@@ -36,74 +36,76 @@ class Fact:
     source: Source
 
 
-def _fact(
-    subject: str, fact: str, value: str | None, *, published: str = "", assumption: str = ""
-) -> Fact:
+_Line = tuple[str, str, Source]
+"""A fact of one subject: what it is about, its value, and how it is known."""
+
+
+def _fact(fact: str, value: str | None, *, published: str = "", assumption: str = "") -> _Line:
     """Choose the source of a property: what was seen, else what is published, else assumed."""
     if value is not None:
-        return Fact(subject, fact, value, "seen")
+        return fact, value, "seen"
     if published:
-        return Fact(subject, fact, published, "published")
-    return Fact(subject, fact, assumption or "-", "assumed" if assumption else "unknown")
+        return fact, published, "published"
+    return fact, assumption or "-", "assumed" if assumption else "unknown"
 
 
 def facts(profile: ServiceProfile) -> list[Fact]:
     """Return the lines of the table."""
-    return [
-        *_page_facts(profile),
-        *_field_facts(profile),
-        *_summary_facts(profile),
-        *_export_facts(profile),
-        *_header_facts(profile),
-    ]
+    lines = {
+        "events": _page_facts(profile),
+        "field": _field_facts(profile),
+        "summary": _summary_facts(profile),
+        "export": _export_facts(profile),
+        "headers": _header_facts(profile),
+    }
+    return [Fact(subject, *line) for subject in lines for line in lines[subject]]
 
 
-def _page_facts(profile: ServiceProfile) -> Iterator[Fact]:
-    pages, subject = profile.pages or PageProfile(), "events"
-    has_rows = bool(profile.columns)
+def _page_facts(profile: ServiceProfile) -> Iterator[_Line]:
+    pages, has_rows = profile.pages or PageProfile(), bool(profile.columns)
 
-    def place(name: str, text: str) -> Fact:
+    def place(name: str, text: str) -> _Line:
         # Nowhere was seen only if there was a page to look at.
         value = text or ("nowhere" if has_rows else None)
-        return _fact(subject, name, value, published=f"meta.{name}")
+        return _fact(name, value, published=f"meta.{name}")
 
-    yield _fact(subject, "list", profile.rows_key, published="data")
+    yield _fact("list", profile.rows_key, published="data")
     yield place("total", pages.total)
     yield place("page", pages.page)
     yield place("per_page", pages.per_page)
     places = ", ".join(filter(None, (pages.pages, pages.more, pages.next)))
-    yield _fact(subject, "further pages", places or ("nowhere" if has_rows else None))
-    yield _fact(subject, "first page", str(pages.first) if has_rows else None, published="1")
+    yield _fact("further pages", places or ("nowhere" if has_rows else None))
+    yield _fact("first page", str(pages.first) if has_rows else None, published="1")
     for name in ("page", "per_page", "hour"):
         is_heeded = pages.heeds.get(name)
         text = None if is_heeded is None else "heeded" if is_heeded else "ignored"
-        yield _fact(subject, f"parameter {name}", text, published="heeded")
+        yield _fact(f"parameter {name}", text, published="heeded")
     limit = None if pages.most is None else f"at most {pages.most:,} per page"
-    yield _fact(subject, "page size", limit, published="at most 10,000 per page")
-    yield _fact(subject, "days", _DAYS.get(pages.days or ""), assumption="both dates are included")
-    yield _fact(subject, "same page twice", _yes_or_no(pages.stable), assumption="the same")
+    yield _fact("page size", limit, published="at most 10,000 per page")
+    yield _fact("days", _DAYS.get(pages.days or ""), assumption="both dates are included")
+    yield _fact("same page twice", _yes_or_no(pages.stable), assumption="the same")
     order = pages.order if pages.order is None else f"by {pages.order}" if pages.order else "none"
-    yield _fact(subject, "order", order)
-    yield _fact(subject, "empty hour", pages.empty, assumption="an empty list")
-    yield _fact(subject, "after the end", pages.past_end, assumption="an empty list")
+    yield _fact("order", order)
+    yield _fact("empty hour", pages.empty, assumption="an empty list")
+    yield _fact("after the end", pages.past_end, assumption="an empty list")
     if pages.shortfall:
-        yield _fact(subject, "states", pages.shortfall)
-    yield _fact(subject, "zone", pages.zone, assumption=profile.zone)
+        yield _fact("states", pages.shortfall)
+    yield _fact("zone", pages.zone, assumption=profile.zone)
 
 
 def _yes_or_no(flag: bool | None) -> str | None:
     return None if flag is None else "yes" if flag else "no"
 
 
-def _field_facts(profile: ServiceProfile) -> Iterator[Fact]:
+def _field_facts(profile: ServiceProfile) -> Iterator[_Line]:
     parts = {name: part for part, name in profile.fields.items()}
     if profile.time_field:
         parts[profile.time_field] = "event_time"
     for name, column in profile.columns.items():
         text = _described(column)
-        yield _fact("field", name, f"{text}; used as {parts[name]}" if name in parts else text)
+        yield _fact(name, f"{text}; used as {parts[name]}" if name in parts else text)
     if not profile.columns:
-        yield _fact("field", "all", None)
+        yield _fact("all", None)
 
 
 def _described(column: ColumnProfile) -> str:
@@ -114,35 +116,35 @@ def _described(column: ColumnProfile) -> str:
     return f"{kind}{'' if column.type == 'flag' else form}{nulls}"
 
 
-def _summary_facts(profile: ServiceProfile) -> Iterator[Fact]:
-    summary, subject = profile.summary, "summary"
-    yield _fact(subject, "list", summary.rows_key if summary else None, published="data")
+def _summary_facts(profile: ServiceProfile) -> Iterator[_Line]:
+    summary = profile.summary
+    yield _fact("list", summary.rows_key if summary else None, published="data")
     for grouping in get_args(Grouping):
         names = summary.columns.get(grouping) if summary else None
-        yield _fact(subject, f"group_by {grouping}", listed(names, _MOST_NAMES) if names else None)
+        yield _fact(f"group_by {grouping}", listed(names, _MOST_NAMES) if names else None)
     for column, name in (summary.sums if summary else {}).items():
         sums = "events of its type" if name == "event_type" else f"sum of {name}"
-        yield _fact(subject, column, sums)
+        yield _fact(column, sums)
 
 
-def _export_facts(profile: ServiceProfile) -> Iterator[Fact]:
-    export, subject = profile.export, "export"
+def _export_facts(profile: ServiceProfile) -> Iterator[_Line]:
+    export = profile.export
     names = export.names if export else {}
     for fact in ("file", "status", "id", "state", "rows"):
-        yield _fact(subject, fact, names.get(fact))
+        yield _fact(fact, names.get(fact))
     words = ", ".join((export.words if export else {}).values())
-    yield _fact(subject, "words", words or None)
-    yield _fact(subject, "wait", _WAITS.get((export and export.wait) or ""))
+    yield _fact("words", words or None)
+    yield _fact("wait", _WAITS.get((export and export.wait) or ""))
     columns = export.columns if export else ()
-    yield _fact(subject, "columns", listed(columns, _MOST_NAMES) or None)
-    yield _fact(subject, "same rows as pages", _yes_or_no(export.same_rows) if export else None)
+    yield _fact("columns", listed(columns, _MOST_NAMES) or None)
+    yield _fact("same rows as pages", _yes_or_no(export.same_rows) if export else None)
 
 
-def _header_facts(profile: ServiceProfile) -> Iterator[Fact]:
+def _header_facts(profile: ServiceProfile) -> Iterator[_Line]:
     headers = profile.headers
-    yield _fact("headers", "request id", (headers.request_id or "none") if headers else None)
+    yield _fact("request id", (headers.request_id or "none") if headers else None)
     limit = (", ".join(headers.limit) or "none") if headers else None
-    yield _fact("headers", "limit", limit)
+    yield _fact("limit", limit)
 
 
 def consequences(profile: ServiceProfile) -> list[str]:
