@@ -306,3 +306,23 @@ def from_epoch(text: str) -> datetime | None:
     decimals = f"{epoch[2]}{epoch[3] or ''}"
     begin = datetime.fromtimestamp(int(epoch[1]), UTC)
     return begin + timedelta(microseconds=int(decimals[:6].ljust(6, "0")))
+
+
+ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
+"""A day of ISO 8601, alone or in front of a clock."""
+
+
+def moment_of(value: object) -> datetime | None:
+    """Return the time that a text or a number states; one without a zone counts as UTC.
+
+    Examples:
+        >>> print(moment_of("2026-01-15 13:05:09"))
+        2026-01-15 13:05:09+00:00
+    """
+    text = str(value)
+    with suppress(ValueError):
+        moment = from_epoch(text)
+        if moment is None and ISO_DAY.match(text):
+            moment = datetime.fromisoformat(text)
+        return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None

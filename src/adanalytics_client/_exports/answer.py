@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from urllib.parse import urldefrag
 
+from adanalytics_client._base.dates import ISO_DAY
 from adanalytics_client._base.effects import Reply, ResponseHead
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Address, absolute_url, origin_of
@@ -57,7 +58,6 @@ _ROWS = ("rowcount", "totalrows", "totalrowcount")
 _ENVELOPES = frozenset({"data", "result", "response", "payload", "export", "job"})
 _REASONS = ("error", "reason", "message", "detail")
 _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 
 # The first bytes of JSON, HTML and XML.
@@ -250,7 +250,7 @@ def _check_days(fields: Fields, order: ExportOrder) -> None:
     days = {"startdate": order.start, "enddate": order.end}
     answer_days = {name: fields.get(name) for name in days}
     for name, text in answer_days.items():
-        if isinstance(text, str) and _DAY.fullmatch(text) and text != str(days[name]):
+        if isinstance(text, str) and ISO_DAY.fullmatch(text) and text != str(days[name]):
             raise ProtocolError(
                 f"The order was {order.start} to {order.end}, but the service exports "
                 f"{' to '.join(str(day) for day in answer_days.values())}.",

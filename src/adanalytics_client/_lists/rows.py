@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from itertools import chain
 
-from adanalytics_client._base.dates import from_epoch
+from adanalytics_client._base.dates import moment_of
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.columns import METRIC_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.encoding import json_text
@@ -21,7 +21,6 @@ _LOG = logging.getLogger("adanalytics_client")
 DAY_NAMES = ("date", "day", "event_date")
 """Names that a service may give the day of a row; the first is published by the server here."""
 
-ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=[T ]|$)", re.ASCII)
 _DAY = re.compile(
     r"(\d{4})([-/.]?)(\d\d)\2(\d\d)(?:[T ].*)?|(\d\d?)[-/.](\d\d?)[-/.](\d{4})", re.ASCII
 )
@@ -126,23 +125,12 @@ def with_day(row: Row, first: date, last: date, zone: tzinfo) -> Row | None:
     """
     if (cell := row.get("date")) is None:
         return row
-    if moment := _moment(cell):
+    if moment := moment_of(cell):
         times = _local(moment, zone, UTC)
         days = {time.date() for time in times if time.time() == datetime.min.time()}
     else:
         days = {day for day in days_in({"date": cell}, "day", zone) if first <= day <= last}
     return {**row, "date": str(min(days))} if len(days) == 1 else None
-
-
-def _moment(cell: Json) -> datetime | None:
-    """Return the time that a cell is; one without a zone counts as UTC."""
-    text = str(cell)
-    with suppress(ValueError):
-        moment = from_epoch(text)
-        if moment is None and ISO_DAY.match(text):
-            moment = datetime.fromisoformat(text)
-        return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
-    return None
 
 
 def _local(moment: datetime, *zones: tzinfo) -> Iterator[datetime]:
@@ -197,7 +185,7 @@ def days_in(row: Mapping[str, Json], grouping: str | None, zone: tzinfo = UTC) -
         if name not in DAY_NAMES and (grouping != "day" or fold(name) in METRICS):
             continue
         text = str(cell)
-        if moment := _moment(cell):
+        if moment := moment_of(cell):
             yield from {moment.date(), *(time.date() for time in _local(moment, zone))}
         elif parts := _DAY.fullmatch(text):
             year, _, month, day, first, second, last = parts.groups()

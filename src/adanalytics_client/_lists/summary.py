@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.dates import ISO_DAY, Day, to_range
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, further_params
@@ -24,7 +24,6 @@ from adanalytics_client.errors import ProtocolError, Remedy
 
 from .pages import body_of, read_pages
 from .rows import (
-    ISO_DAY,
     METRICS,
     Row,
     as_documented,

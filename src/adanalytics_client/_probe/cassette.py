@@ -13,6 +13,7 @@ from hashlib import shake_256
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from adanalytics_client._base.dates import ISO_DAY
 from adanalytics_client._base.effects import Effect, Operation, Reply, Request, Send
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
@@ -30,7 +31,6 @@ _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d[T ]\d\d:)(.*?)((?:Z|[+-]\d\d(?::?\d\d)?)?)", re.ASCII | re.DOTALL
 )
 _EPOCH = re.compile(r"1\d{9}(?=$|[\d.])", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # Hexadecimal, so that a UUID stays one.
 _LETTERS = ("abcdef", "ABCDEF")
 
@@ -136,7 +136,7 @@ class Cassette:
         if isinstance(value, list):
             return [self._value(entry) for entry in value]
         if isinstance(value, str):
-            return value if _DATE.fullmatch(value) else self._scrambled(value)
+            return value if ISO_DAY.fullmatch(value) else self._scrambled(value)
         # Flags and counters of 0 or 1 have no other values.
         if value is None or isinstance(value, bool) or value in (0, 1):
             return value

@@ -4,11 +4,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from adanalytics_client._base.dates import EPOCH, from_epoch
+from adanalytics_client._base.dates import EPOCH, ISO_DAY, moment_of
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
@@ -26,7 +25,6 @@ _TYPES: Mapping[type, JsonType] = {
     list: "list",
 }
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(:\d\d)?(?:\.(\d{1,9}))?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII
 )
@@ -71,7 +69,7 @@ def _role(name: str, json_type: JsonType, texts: Sequence[str]) -> tuple[Role | 
         return "flag", ""
     if json_type in {"object", "list", "mixed"}:
         return None, ""
-    if json_type == "text" and all(map(_DATE.fullmatch, texts)):
+    if json_type == "text" and all(map(ISO_DAY.fullmatch, texts)):
         return "date", ""
     if (form := _form(texts, _time_form)) is not None:
         return "time", form
@@ -109,23 +107,6 @@ def _time_form(text: str) -> str | None:
 def _amount_form(text: str) -> str | None:
     amount = _AMOUNT.fullmatch(text)
     return f"{len(amount[1] or '')} digits" if amount else None
-
-
-def moment_of(value: Json) -> datetime | None:
-    """Return the moment of a time as JSON; one without a zone is in UTC.
-
-    Examples:
-        >>> print(moment_of("2026-01-15 13:05:09"))
-        2026-01-15 13:05:09+00:00
-    """
-    text = value if isinstance(value, str) else json_text(value)
-    with suppress(ValueError, OverflowError):
-        if moment := from_epoch(text):
-            return moment
-        if _TIME.fullmatch(text):
-            moment = datetime.fromisoformat(text)
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return None
 
 
 def time_column(columns: Mapping[str, ColumnProfile]) -> str | None:

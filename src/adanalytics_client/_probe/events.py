@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from adanalytics_client._base.dates import moment_of
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._json.exact import Json
 from adanalytics_client._shapes.page import number_of
@@ -15,7 +16,6 @@ from .asker import DAY, FEW, MOST, Asker, ProbeDay
 from .columns import (
     column_profiles,
     likely_offset,
-    moment_of,
     offsets_of,
     order_of,
     time_column,

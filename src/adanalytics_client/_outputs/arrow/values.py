@@ -7,11 +7,12 @@ and Parquet files of exports and datasets.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pyarrow as pa
 
+from adanalytics_client._base.dates import EPOCH, ISO_DAY
 from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, parse_text
 from adanalytics_client._json.fields import Kind
@@ -44,7 +45,6 @@ _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,37})", re.ASCII)
 _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 # In any case: a CSV of pandas has True and False, and one of PostgreSQL's COPY t and f.
 _FLAGS = {"true": True, "false": False, "t": True, "f": False, "0": False, "1": True}
-_DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # PostgreSQL leaves out the minutes of an offset of whole hours:
 # https://www.postgresql.org/docs/current/datatype-datetime.html#DATATYPE-DATETIME-OUTPUT
 _TIME_TEXT = re.compile(
@@ -54,11 +54,6 @@ _TIME_TEXT = re.compile(
 )
 # The years of times in nanoseconds: 1677 to 2262.
 _YEARS_OF_NS = range(1678, 2262)
-# Whole digits of a time that is sent as a number, and its unit: the years 2001 to 2033, below the
-# numbers that are a day and its hour, such as 2026011513.
-_EPOCHS = {10: "s", 13: "ms", 16: "us", 19: "ns"}
-_LATEST_EPOCH = "2"
-_1970 = datetime(1970, 1, 1, tzinfo=UTC)
 
 Pairs = list[tuple[str, str | None]]
 """The names and texts of one event."""
@@ -198,7 +193,7 @@ def _of_flag(value: Json) -> ColumnType | None:
 
 def _of_date(value: Json) -> ColumnType | None:
     with suppress(ValueError):
-        if isinstance(value, str) and _DATE_TEXT.fullmatch(value):
+        if isinstance(value, str) and ISO_DAY.fullmatch(value):
             datetime.fromisoformat(value)
             return DATE
     return None
@@ -214,16 +209,16 @@ def _of_time(value: Json) -> ColumnType | None:
             if decimals <= UNITS["us"] or int(time["day"][:4]) in _YEARS_OF_NS:
                 return ColumnType("time", scale=max(decimals, UNITS["ms"]))
         return None
-    if not (number := number_type(value)):
+    if not (epoch := _epoch_in(value)):
         return None
-    plain = _plain_number(value)
-    # Ten digits are seconds of 2001 to 2286, thirteen are milliseconds, and so on.
-    unit = _EPOCHS.get(len(plain.partition(".")[0]))
-    if not unit or plain >= _LATEST_EPOCH:
-        return None
-    scale = len(plain.partition(".")[2])
-    type_ = ColumnType("epoch", number.digits, scale, unit)
+    unit = next(unit for unit, decimals in UNITS.items() if decimals == len(epoch[2]))
+    type_ = ColumnType("epoch", len(epoch[1] + epoch[2]), len(epoch[3] or ""), unit)
     return type_ if type_.decimals <= UNITS["ns"] else None
+
+
+def _epoch_in(value: Json) -> "re.Match[str] | None":
+    """Return the seconds, their decimals and the fraction of a number that may be a time."""
+    return EPOCH.fullmatch(_plain_number(value)) if number_type(value) else None
 
 
 def _of_pairs(value: Json) -> ColumnType | None:
@@ -281,7 +276,7 @@ def _flag(value: Json) -> bool:
 
 
 def _date(value: Json) -> str:
-    if isinstance(value, str) and _DATE_TEXT.fullmatch(value):
+    if isinstance(value, str) and ISO_DAY.fullmatch(value):
         return value
     raise ValueError(value)
 
@@ -303,19 +298,15 @@ def _time(type_: ColumnType) -> Callable[[Json], str]:
             fraction = (time["fraction"] or "").rstrip("0")
             short = min(unit for unit in (0, 3, 6, 9) if unit >= len(fraction))
             return _plain_time(time, short)
-        time_type = _of_time(value)
-        if not time_type or time_type.decimals > decimals:
+        epoch = _epoch_in(value)
+        fraction = f"{epoch[2]}{epoch[3] or ''}" if epoch else ""
+        if not epoch or len(fraction) > decimals:
             raise ValueError(value)
-        integer, _, fraction = _plain_number(value).partition(".")
-        text = f"{integer}{fraction}".ljust(_EPOCH_DIGITS + decimals, "0")
-        seconds, rest = text[:_EPOCH_DIGITS], text[_EPOCH_DIGITS : _EPOCH_DIGITS + decimals]
-        moment = _1970 + timedelta(seconds=int(seconds))
-        return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest}Z"
+        moment = datetime.fromtimestamp(int(epoch[1]), UTC)
+        return f"{moment:%Y-%m-%dT%H:%M:%S}.{fraction:0<{decimals}}Z"
 
     return prepare
 
-
-_EPOCH_DIGITS = 10
 
 _PREPARE: Mapping[Base, Callable[[ColumnType], Callable[[Json], Json]]] = {
     "null": lambda _type: text_of,
