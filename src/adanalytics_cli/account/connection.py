@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import (
     ServiceSettings,
@@ -88,7 +88,7 @@ def report_end(
     cost = ""
     if progress:
         cost = f", {counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
-    notice(f"{summary}{days_text}{size_text}{cost}{target_text}", invocation)
+    invocation.notice(f"{summary}{days_text}{size_text}{cost}{target_text}")
 
 
 @contextmanager

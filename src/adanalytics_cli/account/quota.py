@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.core.errors import UsedUp
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_client import Observer
 from adanalytics_client._base.quantities import counted
@@ -71,7 +71,7 @@ class QuotaCheck(Observer):
                 remedy=self.remedy,
             )
         self.accepted = True
-        notice(f"{needs} {ends}", self.invocation)
+        self.invocation.notice(f"{needs} {ends}")
 
     def _ask(self, problem: str) -> None:
         """Ask whether to start; raises UsedUp for a no, and where nobody can answer."""
@@ -79,7 +79,7 @@ class QuotaCheck(Observer):
             raise UsedUp(problem, remedy=f"To start it, add --max-wait 7200. {self.remedy}")
         # The question must not be overwritten by the progress line.
         self.progress.finish()
-        notice(problem, self.invocation)
+        self.invocation.notice(problem)
         if not click.confirm("Start it?", err=True):
             raise UsedUp("Not started.", remedy=self.remedy)
         self.accepted = True

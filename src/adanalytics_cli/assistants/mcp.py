@@ -11,7 +11,7 @@ from adanalytics_cli.account.credential import in_environment, secrets_here
 from adanalytics_cli.account.dataset_here import default_dataset
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import MissingExtra
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_client._base.files import state_folder
@@ -73,8 +73,8 @@ def mcp(
     partners = settings.partner.value.count(",") + 1 if settings.partner else 1
     credential = in_environment(settings)
     if sys.stdin.isatty():
-        notice(
-            "An assistant starts this command and speaks to its stdin. Ctrl-D ends it.", invocation
+        invocation.notice(
+            "An assistant starts this command and speaks to its stdin. Ctrl-D ends it."
         )
     with TemporaryDirectory(prefix="adanalytics-") as work:
         serve(

@@ -9,7 +9,7 @@ import click
 from adanalytics_cli.core.command import command, option
 from adanalytics_cli.core.errors import CommandError, remedy_of
 from adanalytics_cli.core.files import replacing
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client._base.files import make_folder
 
 
@@ -50,7 +50,7 @@ def skill(invocation: Invocation, folder: Path | None) -> None:
             f"Cannot read {path}: {error.strerror}.", remedy=remedy_of(error)
         ) from error
     if before == text:
-        notice(f"{path} is up to date.", invocation)
+        invocation.notice(f"{path} is up to date.")
         return
     if before is not None:
         raise CommandError(
@@ -65,4 +65,4 @@ def skill(invocation: Invocation, folder: Path | None) -> None:
         ) from error
     with replacing(path) as stream:
         stream.write(text.encode())
-    notice(f"Installed {path}", invocation)
+    invocation.notice(f"Installed {path}")

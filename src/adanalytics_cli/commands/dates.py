@@ -14,7 +14,7 @@ from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, days_of, period, period_arguments
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
@@ -88,10 +88,10 @@ def dates(
         days = first, last = chosen_days or (min(recorded), max(recorded))
         for day, problem in dataset.damaged.items():
             if first <= day <= last:
-                notice(f"the manifest of {day} is damaged: {problem}", invocation)
+                invocation.notice(f"the manifest of {day} is damaged: {problem}")
         counts = {day: dataset.events.get(day, {}) for day in days_of(first, last)}
         if not location:
-            notice("Hours in the dataset of this folder:", invocation)
+            invocation.notice("Hours in the dataset of this folder:")
         note = last_hour(dataset.last_hour, now) if dataset.last_hour else ""
         summary = write_hours({dataset.partner: counts}, note, output, invocation, chart)
     elif hours:

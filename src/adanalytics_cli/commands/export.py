@@ -16,7 +16,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.core.command import check_option, command, flag, option
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.core.invocation import Invocation, notice, print_json
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output import formats
@@ -269,7 +269,7 @@ def _show_started(
         # Without the addresses, which may be signed: only the owner may read the file.
         facts = {"job": str(job), "status": export.last_status.phase.value}
         print_json(_record(export, progress, facts))
-    notice(f"Export started. Fetch it with: {_again(invocation, export, job)}", invocation)
+    invocation.notice(f"Export started. Fetch it with: {_again(invocation, export, job)}")
 
 
 def _record(

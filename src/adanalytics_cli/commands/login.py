@@ -21,7 +21,7 @@ from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_fro
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import naming
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.remedies import words_of
 from adanalytics_cli.core.settings import (
@@ -156,8 +156,8 @@ def login(
     write_profile(settings_file(os.environ), profile, values)
     until = login.until()
     method = f"as {login.email} until {until:%Y-%m-%d %H:%M} UTC" if until else "with an API key"
-    notice(f"Signed in to {base_url} {method}.", invocation)
-    notice(f"Stored for profile {profile} in {place}.", invocation)
+    invocation.notice(f"Signed in to {base_url} {method}.")
+    invocation.notice(f"Stored for profile {profile} in {place}.")
 
 
 def _asked(
@@ -287,7 +287,7 @@ def keep_login(
                 raise
             # A machine without a keyring is usual; a keyring that fails is worth a line.
             if not isinstance(error, keyring_access.NoKeyring):
-                notice(f"{error.message} Using a private file instead.", invocation)
+                invocation.notice(f"{error.message} Using a private file instead.")
         else:
             return "the keyring"
     before = store.find(profile)
@@ -321,9 +321,9 @@ def logout(invocation: Invocation) -> None:
     profile = settings.profile.value
     removed = LoginStore(state_folder(os.environ)).remove(profile)
     if removed is None:
-        notice(f"Nothing is stored for profile {profile}.", invocation)
+        invocation.notice(f"Nothing is stored for profile {profile}.")
         return
     place = "keyring" if removed.secret is None else "file"
-    notice(f"Removed the login of profile {profile} from the {place}.", invocation)
+    invocation.notice(f"Removed the login of profile {profile} from the {place}.")
     if removed.kind == "api_key":
-        notice("The key itself still works until it is deleted in Settings > API Keys.", invocation)
+        invocation.notice("The key itself still works until it is deleted in Settings > API Keys.")

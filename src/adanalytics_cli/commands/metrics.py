@@ -12,7 +12,7 @@ import click
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import completing, flag, option
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.settings import now_at_service
 from adanalytics_cli.output.formats import (
@@ -257,7 +257,7 @@ def write_answers(
         else list_rows(answers, view, form)
     )
     if omission and not form.is_table:
-        notice(omission, invocation)
+        invocation.notice(omission)
     if form.writer:
         count = write_rows(replace(listing, title=title), options.output, invocation)
     else:

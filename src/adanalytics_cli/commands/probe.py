@@ -16,7 +16,7 @@ from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.console.terminal import print_finding
 from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.core.invocation import Invocation, notice, print_json
+from adanalytics_cli.core.invocation import Invocation, print_json
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import find_settings, profiles_of, write_profile
 from adanalytics_client._base.escaping import visible
@@ -109,10 +109,10 @@ def _note_file(invocation: Invocation, path: Path) -> None:
     entry = table.get("service", path.name) if isinstance(table, dict) else None
     if entry != path.name:
         line = f'service = "{path.name}"'
-        notice(f"To use it, write {line} below [profile.{name}] in {file}.", invocation)
+        invocation.notice(f"To use it, write {line} below [profile.{name}] in {file}.")
         return
     write_profile(file, name, {"service": path.name})
-    notice(f"Profile {name} uses it from now on.", invocation)
+    invocation.notice(f"Profile {name} uses it from now on.")
 
 
 def _print_profile(invocation: Invocation, profile: "ServiceProfile") -> None:
@@ -148,4 +148,4 @@ def _compare(
             f"The service differs from {file} in {counted(len(changes), 'place')}{text}.",
             remedy="If that is right, write the file anew: adanalytics doctor --probe -o FILE",
         )
-    notice(f"The service is as {file} says.", invocation)
+    invocation.notice(f"The service is as {file} says.")

@@ -11,7 +11,7 @@ from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.files import replacing
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import Output, formats_with, gather_output
 from adanalytics_cli.output.output_file import is_device, output_options
 from adanalytics_client._base.quantities import counted
@@ -100,7 +100,7 @@ def query(
         notes = find_notes(session.coverage, sql, rows)
         write_footer(session.coverage, notes, invocation)
     if path is not None:
-        notice(f"{counted(rows, 'row')}, {monotonic() - start:.1f} s -> {path}", invocation)
+        invocation.notice(f"{counted(rows, 'row')}, {monotonic() - start:.1f} s -> {path}")
 
 
 def _sql_of(sql: str | None, file: str | None) -> str:

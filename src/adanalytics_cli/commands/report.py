@@ -12,7 +12,7 @@ from adanalytics_cli.account.dataset_here import find_datasets
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, completing, option
 from adanalytics_cli.core.errors import CommandError, MissingExtra
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import Period
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
 
@@ -114,7 +114,7 @@ def report(
             notes.append(f"Texts are not added up: {', '.join(texts)}.")
         write_footer(session.coverage, notes, invocation, has_warnings=False)
     if path := options.output.path:
-        notice(f"{summary}, {monotonic() - start_time:.1f} s -> {path}", invocation)
+        invocation.notice(f"{summary}, {monotonic() - start_time:.1f} s -> {path}")
 
 
 def _ask(session: "QuerySession", field: str, spans: Sequence[Span]) -> "list[list[Answer]]":

@@ -11,7 +11,7 @@ import click
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.core import periods
 from adanalytics_cli.core.command import command, option
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import find_settings, now_at_service
 from adanalytics_client import Period
 from adanalytics_client._base.dates import LATENESS
@@ -108,7 +108,7 @@ def summary(
             # A row of an unknown day may be of any. A cut of the range looks like this, too.
             if gaps and len(days) == len(answer.summary.rows):
                 text = f"The service's summary of {answer.partner} has no row of {gaps}."
-                notice(text, invocation)
+                invocation.notice(text)
     if path := options.output.path:
         report_end(invocation, result_text, progress, days=spans[0], target=path)
 

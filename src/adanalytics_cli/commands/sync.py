@@ -12,7 +12,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import check_option, command, flag, option
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments, span
 from adanalytics_cli.core.remedies import words_of
@@ -210,11 +210,11 @@ def sync(
             progress.finish()
             # Also when stderr is not a terminal: a cron log is read later.
             for problem in dataset.report.damaged if dataset.report else ():
-                notice(visible(f"Damaged, pulled again: {problem}"), invocation)
+                invocation.notice(visible(f"Damaged, pulled again: {problem}"))
             if dataset.report and invocation.as_json:
                 write_sync_report(dataset.report, location, progress)
         for change in report.restated:
-            notice(visible(str(change)), invocation)
+            invocation.notice(visible(str(change)))
         if report.failed:
             # Another export would have the same fault; pages may not.
             if via == "export" and report.failed[0].kind in _FAULTS_OF_EXPORTS:

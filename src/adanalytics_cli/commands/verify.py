@@ -12,7 +12,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.dataset_here import open_dataset
 from adanalytics_cli.core.command import command, flag, option
 from adanalytics_cli.core.errors import PartlyDone, ProblemsFound
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.formats import json_option
@@ -111,9 +111,9 @@ def verify(
         report_end(invocation, as_recorded, progress)
         return
     cost = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
-    notice(f"{summary}; {visible(describe_comparison(report))}; {cost}", invocation)
+    invocation.notice(f"{summary}; {visible(describe_comparison(report))}; {cost}")
     if is_unproved:
-        notice("Warning: no figure could be compared. With --strict, this is an error.", invocation)
+        invocation.notice("Warning: no figure could be compared. With --strict, this is an error.")
 
 
 def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> str:

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from adanalytics_client._base.choices import Check
 
-from .invocation import ColorChoice, current_invocation, notice
+from .invocation import ColorChoice, current_invocation
 from .numbers import Number
 from .prose import lines_of
 
@@ -126,7 +126,7 @@ class ExampleCommand(click.Command):
         ]
         if names and not any(option.name == "base_url" for option in self.run_options):
             text = f"{ctx.command_path} sends nothing and ignores {', '.join(names)}."
-            notice(text, current_invocation(ctx))
+            current_invocation(ctx).notice(text)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete options, also those of the run, which the help names in one line."""

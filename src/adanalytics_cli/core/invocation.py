@@ -56,6 +56,11 @@ class Invocation:
         """Return whether an option says more about the service than its address."""
         return bool(self.rows_key or self.fields or self.time_field or self.zone)
 
+    def notice(self, text: str) -> None:
+        """Print a notice on stderr; `-q` silences it."""
+        if not self.quiet:
+            click.echo(fitted(text, sys.stderr), err=True)
+
     def command_line(self, *words: str) -> str:
         """Return the command line that runs `words` for the same service and partner."""
         return shlex.join(["adanalytics", *self.connection_words(), *words])
@@ -86,9 +91,3 @@ def print_json(record: object) -> None:
     from adanalytics_client._json.encoding import json_text
 
     click.echo(json_text(record))
-
-
-def notice(text: str, invocation: Invocation) -> None:
-    """Print a notice on stderr; `-q` silences it."""
-    if not invocation.quiet:
-        click.echo(fitted(text, sys.stderr), err=True)

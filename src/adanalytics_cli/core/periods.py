@@ -8,7 +8,7 @@ import click
 from adanalytics_client import ConfigurationError, Period
 from adanalytics_client._base.dates import runs_of
 
-from .invocation import Invocation, current_invocation, notice
+from .invocation import Invocation, current_invocation
 from .prose import listed
 from .settings import now_at_service
 
@@ -68,7 +68,7 @@ def period(invocation: Invocation, start: Period, end: Period | None) -> tuple[d
     last_day = max(first, now_at_service(invocation).date())
     if last <= last_day:
         return first, last
-    notice(f"{last} is in the future, so the period ends on {last_day}.", invocation)
+    invocation.notice(f"{last} is in the future, so the period ends on {last_day}.")
     return first, last_day
 
 

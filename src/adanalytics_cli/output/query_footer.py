@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import span, spans_of
 from adanalytics_cli.core.prose import listed
 from adanalytics_client._base.escaping import visible
@@ -44,7 +44,7 @@ def write_footer(
             click.echo(json_text(record), err=True)
         return
     for line in (*map(_describe, coverage), *(f"Warning: {text}" for text in warnings), *notes):
-        notice(visible(line), invocation)
+        invocation.notice(visible(line))
 
 
 def facts_of(coverage: Sequence[Coverage]) -> dict[str, object]:

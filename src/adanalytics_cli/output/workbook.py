@@ -14,7 +14,6 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from adanalytics_cli.console.table_view import Amount, Cell, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import notice
 from adanalytics_client._json.encoding import csv_cells, digits, utf8
 
 from .formats import SHEET_ROWS
@@ -78,7 +77,7 @@ class WorkbookRows(RowWriter):
                 book.close()
                 if data.long:
                     text = f"Text, because a sheet would round them: {subject}."
-                    notice(text, self.invocation)
+                    self.invocation.notice(text)
             except FileCreateError as error:
                 # The error of the system, which names the problem.
                 raise error.__context__ or error from None

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from adanalytics_cli.console.table_view import Cell, Column, count, plain
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import span, spans_of
 from adanalytics_cli.core.prose import listed
 from adanalytics_cli.output.formats import FORMATS, Format, Output
@@ -102,7 +102,7 @@ class Reconciliation:
         form = output.form
         notes = [*self._notes()]
         for line in self.statement.remarks:
-            notice(line, invocation)
+            invocation.notice(line)
         columns = self._columns(for_table=form.is_table)
         if form.is_table:
             # A table is for what differs; files have all rows, for programs.
@@ -114,7 +114,7 @@ class Reconciliation:
             names = None
         else:
             for note in notes:
-                notice(note, invocation)
+                invocation.notice(note)
             rows = [self._row(gap, form) for gap in self.gaps]
             names = [*(column.key for column in columns), "side", "above"]
         facts, note = self._about(notes), " ".join(notes)

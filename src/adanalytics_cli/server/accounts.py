@@ -9,7 +9,7 @@ import click
 
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag, option
-from adanalytics_cli.core.invocation import Invocation, notice
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import TEXT_FORMATS, Output, format_option, gather_output
 from adanalytics_cli.output.row_output import Listing, write_rows
 
@@ -66,7 +66,7 @@ def partner_add(
     from adanalytics_server.admin import add_partner
 
     record = add_partner(data, partner_id, name=name or partner_id, currency=currency)
-    notice(f"Added partner {record.id} ({record.name}, {record.currency}) in {data}.", invocation)
+    invocation.notice(f"Added partner {record.id} ({record.name}, {record.currency}) in {data}.")
 
 
 partner_list = _list_command("partner", {"id": "id", "name": "name", "currency": "currency"})
@@ -120,7 +120,7 @@ def user_add(
     password = _read_password(email, from_stdin=password_stdin)
     invocation.secrets.add(password)
     record = add_user(data, email, password=password, role=role, partners=partners)
-    notice(f"Added user {record.email} with role {record.role} in {data}.", invocation)
+    invocation.notice(f"Added user {record.email} with role {record.role} in {data}.")
 
 
 user_list = _list_command("user", {"email": "email", "role": "role"})
@@ -135,7 +135,7 @@ def user_delete(invocation: Invocation, email: str, data: Path) -> None:
     from adanalytics_server.admin import delete_user
 
     delete_user(data, email)
-    notice(f"Deleted user {email} and the API keys it made.", invocation)
+    invocation.notice(f"Deleted user {email} and the API keys it made.")
 
 
 def _read_password(email: str, *, from_stdin: bool) -> str:
@@ -182,7 +182,7 @@ def key_create(invocation: Invocation, email: str, name: str, data: Path) -> Non
     from adanalytics_server.admin import create_key
 
     click.echo(create_key(data, email, name=name))
-    notice("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", invocation)
+    invocation.notice("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.")
 
 
 key_list = _list_command(
@@ -207,7 +207,7 @@ def key_delete(invocation: Invocation, id_or_name: str, data: Path) -> None:
     from adanalytics_server.admin import delete_key
 
     delete_key(data, id_or_name)
-    notice(f"Deleted key {id_or_name}. The server now refuses it.", invocation)
+    invocation.notice(f"Deleted key {id_or_name}. The server now refuses it.")
 
 
 key = CommandGroup(
