@@ -132,6 +132,7 @@ def rows_of(*pages: str, wide: bool = True) -> pa.Table:
         ("is_filtered", ("1", "3"), "int64", [1, 3]),
         ("is_filtered", ("true", "3"), "string", ["true", "3"]),
         ("event_time", ("1768435200", "5"), "int64", [1768435200, 5]),
+        ("event_time", ("-176848230",), "int64", [-176848230]),
         ("event_time", ("1768435200", "1768435200.5", "5"), "decimal128(38, 9)", None),
         ("event_time", ("1768435200", "1768435200000", "5"), "string", None),
         ("event_time", ("2026011513", "2026011514"), "int64", [2026011513, 2026011514]),
