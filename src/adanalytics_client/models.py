@@ -33,8 +33,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 from ._base.dates import from_epoch
 from ._base.quantities import counted
 from ._json.columns import GROUP_COLUMNS
-from ._json.encoding import digits
-from ._json.exact import Json, NotJson, parse, parse_text
+from ._json.exact import Json, NotJson, digits, parse, parse_text
 from ._json.fields import DOCUMENTED, EVENT_KINDS, FieldNames
 from ._json.raw import MONEY
 

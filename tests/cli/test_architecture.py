@@ -32,7 +32,7 @@ INTERNALS = (
     "adanalytics_client._base.spelling",
     "adanalytics_client._base.urls",
     "adanalytics_client._json.columns",
-    "adanalytics_client._json.encoding",
+    "adanalytics_client._json.exact",
     "adanalytics_client._json.fields",
     "adanalytics_client._json.rates",
     "adanalytics_client._probe",

@@ -46,7 +46,7 @@ INTERNALS = (
     "_events.page",
     "_export_files",
     "_json.columns",
-    "_json.encoding",
+    "_json.exact",
     "_json.fields",
     "_json.rates",
     "_json.types",

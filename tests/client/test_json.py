@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
-from adanalytics_client._json.encoding import csv_cells, json_text, utf8
-from adanalytics_client._json.exact import MOST_LEVELS, NotJson, parse
+from adanalytics_client._json.exact import MOST_LEVELS, NotJson, csv_cells, json_text, parse, utf8
 from adanalytics_client._json.raw import PART, RawRows, read_page
 from adanalytics_client.errors import ProtocolError
 

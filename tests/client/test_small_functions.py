@@ -21,7 +21,7 @@ from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Address, BaseUrl, redact_queries, redact_url, without_user
 from adanalytics_client._call.config import Bearer, Config, Login
 from adanalytics_client._json.columns import Columns, count_events
-from adanalytics_client._json.encoding import csv_cells, json_text, utf8
+from adanalytics_client._json.exact import csv_cells, json_text, utf8
 from adanalytics_client._json.raw import read_page
 from adanalytics_client._json.rows import kind_of, stated_error
 from adanalytics_client.dataset.query.errors import unwritable

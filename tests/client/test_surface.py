@@ -79,7 +79,6 @@ PURE = [
     "_exports.transfer",
     "_exports.wait",
     "_json.columns",
-    "_json.encoding",
     "_json.exact",
     "_json.fields",
     "_json.raw",

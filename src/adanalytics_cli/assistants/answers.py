@@ -13,7 +13,7 @@ from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_client._base.escaping import legible
 from adanalytics_client._base.files import make_folder
-from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import json_text
 
 from .commands import Result
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 from adanalytics_cli.core.prose import wrapped
 from adanalytics_client._base.escaping import visible
-from adanalytics_client._json.encoding import csv_cells
+from adanalytics_client._json.exact import csv_cells
 
 from .terminal import Terminal
 

@@ -88,6 +88,6 @@ def current_invocation(context: click.Context) -> Invocation:
 
 def print_json(record: object) -> None:
     """Print a report as one JSON object, or a list of them."""
-    from adanalytics_client._json.encoding import json_text
+    from adanalytics_client._json.exact import json_text
 
     click.echo(json_text(record))

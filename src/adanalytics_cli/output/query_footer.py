@@ -10,7 +10,7 @@ from adanalytics_cli.core.periods import span, spans_of
 from adanalytics_cli.core.prose import listed
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import json_text
 from adanalytics_client.dataset.coverage import Coverage, overlaps, runs_of_hours
 
 from .row_output import facts_about

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_client._json.encoding import csv_cells, json_text, utf8
+from adanalytics_client._json.exact import csv_cells, json_text, utf8
 
 from .formats import REGIONS, Output, is_picture
 from .output_file import open_output

@@ -22,7 +22,7 @@ from adanalytics_cli.console.table_view import (
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_cli.core.periods import span
 from adanalytics_client import SummaryRow
-from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import json_text
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 from adanalytics_client._json.rates import RATES
 

@@ -14,7 +14,7 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from adanalytics_cli.console.table_view import Amount, Cell, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_client._json.encoding import csv_cells, digits, utf8
+from adanalytics_client._json.exact import csv_cells, digits, utf8
 
 from .formats import SHEET_ROWS
 from .output_file import is_device, open_output

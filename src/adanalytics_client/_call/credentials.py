@@ -12,8 +12,7 @@ from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl, redact_queries, redact_url
-from adanalytics_client._json.encoding import utf8
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, utf8
 
 from .config import Bearer, Credential, Login
 

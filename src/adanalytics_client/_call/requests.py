@@ -9,8 +9,7 @@ from adanalytics_client._base.effects import Operation, Reply, Request
 from adanalytics_client._base.observer import PartialAnswer, notify
 from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, json_text
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 from .attempts import NO_CONTENT, Answer, Rules, call, log_in_of, read_json

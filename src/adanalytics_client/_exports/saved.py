@@ -9,8 +9,7 @@ import msgspec
 from adanalytics_client._base.urls import Address
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.session import Connection
-from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._json.exact import parse
+from adanalytics_client._json.exact import json_text, parse, utf8
 from adanalytics_client.errors import ConfigurationError
 
 from .status import ExportOrder, ExportStatus

@@ -1,6 +1,12 @@
-"""Decode JSON exactly: no number passes through float."""
+"""Decode and encode JSON exactly: no number passes through float, and all keep their digits.
+
+Everything that this package and the command line write as JSON or CSV goes through here.
+"""
 
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -95,3 +101,80 @@ def parse_text(text: str) -> Json:
     except ValueError:
         # Python refuses to convert so many digits to an int.
         raise WrongValue("it holds a number with too many digits") from None
+
+
+_AS_GIVEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_SORTED = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
+).encode
+
+# The classes that csv.writer writes correctly itself; bool is not one of them.
+_PLAIN = frozenset({str, int, type(None)})
+
+
+def json_text(value: object, *, sort_keys: bool = False) -> str:
+    """Return compact JSON on one line, in which a Decimal is a number with all its digits.
+
+    A day is its text, and a dataclass an object.
+
+    Raises:
+        TypeError: for a value that JSON does not have.
+        ValueError: for a float that is NaN or infinite.
+    """
+    encode = _SORTED if sort_keys else _AS_GIVEN
+    try:
+        return encode(value)
+    except TypeError:
+        # The standard encoder has no exact numbers, so values that contain one are encoded here.
+        return _exact(value, sort_keys=sort_keys)
+
+
+def csv_cells(values: Iterable[object]) -> list[object]:
+    """Return values ready for `csv.writer`: true and false, all digits, days, compact JSON.
+
+    None, which becomes an empty cell, text and whole numbers are unchanged.
+    """
+    return [value if value.__class__ in _PLAIN else _cell(value) for value in values]
+
+
+def digits(value: Decimal) -> str:
+    """Return a Decimal in plain notation, unless its exponent would make that absurdly long.
+
+    Examples:
+        >>> digits(Decimal("0E-9"))
+        '0.000000000'
+    """
+    return format(value, "f") if -40 < value.adjusted() < 40 else str(value)
+
+
+def utf8(text: str) -> bytes:
+    """Encode as UTF-8; half a surrogate pair, which JSON allows but UTF-8 does not, is escaped."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat()
+    return digits(value) if isinstance(value, Decimal) else json_text(value, sort_keys=True)
+
+
+def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401  # anything may come
+    # json writes no Decimal, and a float would change digits.
+    if isinstance(value, Decimal):
+        return digits(value)
+    if isinstance(value, date):
+        return _AS_GIVEN(value.isoformat())
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        names = sorted(value) if sort_keys else value
+        members = (
+            f"{_AS_GIVEN(str(name))}:{json_text(value[name], sort_keys=sort_keys)}"
+            for name in names
+        )
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(json_text(element, sort_keys=sort_keys) for element in value) + "]"
+    raise TypeError(f"JSON has no {type(value).__name__}")

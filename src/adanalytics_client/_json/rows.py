@@ -11,8 +11,7 @@ from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
 from adanalytics_client.errors import ProtocolError
 
-from .encoding import json_text
-from .exact import Json
+from .exact import Json, json_text
 from .raw import RawRows
 
 _MOST_LEVELS = 8

@@ -12,8 +12,7 @@ from itertools import chain
 from adanalytics_client._base.dates import moment_of
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.columns import METRIC_COLUMNS, SUMMARY_COLUMNS
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, json_text
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF, FieldNames
 
 _LOG = logging.getLogger("adanalytics_client")

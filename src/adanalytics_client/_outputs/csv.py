@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
-from adanalytics_client._json.encoding import csv_cells, utf8
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, csv_cells, utf8
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ProtocolError
 

@@ -1,7 +1,7 @@
 """Events as JSON lines: the texts as the service sent them, or chosen columns of them."""
 
 from adanalytics_client._json.columns import Columns
-from adanalytics_client._json.encoding import json_text, utf8
+from adanalytics_client._json.exact import json_text, utf8
 from adanalytics_client._json.raw import RawRows
 
 from .files import Target

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 from adanalytics_client._base.dates import ISO_DAY
 from adanalytics_client._base.effects import Effect, Operation, Reply, Request, Send
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.exact import Json, NotJson, json_text, parse
 from adanalytics_client._json.rows import BODY
 
 from .places import Look, number_places, rows_place

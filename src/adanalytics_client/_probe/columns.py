@@ -9,8 +9,7 @@ from decimal import Decimal
 
 from adanalytics_client._base.dates import EPOCH, ISO_DAY, moment_of
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, json_text
 from adanalytics_client._json.fields import DOCUMENTED, Kind, column_of_type
 from adanalytics_client._shapes.service import ColumnProfile, JsonType, Nulls, Role
 

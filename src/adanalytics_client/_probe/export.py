@@ -17,8 +17,7 @@ from adanalytics_client._exports.download import ExportDownload
 from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.status import ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._exports.wait import wait_for
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, json_text
 from adanalytics_client._json.rows import members
 from adanalytics_client._shapes.service import ExportFact, ExportProfile, ExportState, Wait
 from adanalytics_client.errors import AdAnalyticsError, AuthenticationError, RequestLimitReached

@@ -16,8 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from msgspec import Struct
 
 from adanalytics_client._base.spelling import fold
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.exact import Json, NotJson, json_text, parse
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._json.rows import ERRORS, Found, decoded, kind_of, stated_error
 

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import json_text
 from adanalytics_client.errors import ConfigurationError
 
 from .service import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.remedies import remedy
-from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import json_text
 from adanalytics_client._lists.rows import DAY_NAMES
 from adanalytics_client._lists.summary import OTHER_GROUPS
 from adanalytics_client._view import CountedDays, View

@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json, parse_text
+from adanalytics_client._json.exact import Json, json_text, parse_text
 from adanalytics_client._json.fields import Kind
 from adanalytics_client._json.types import (
     AMOUNT,

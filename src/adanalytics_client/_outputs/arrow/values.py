@@ -13,8 +13,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from adanalytics_client._base.dates import EPOCH, ISO_DAY
-from adanalytics_client._json.encoding import json_text
-from adanalytics_client._json.exact import Json, parse_text
+from adanalytics_client._json.exact import Json, json_text, parse_text
 from adanalytics_client._json.fields import Kind
 from adanalytics_client._json.types import (
     BIT,

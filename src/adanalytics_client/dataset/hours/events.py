@@ -19,7 +19,7 @@ from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._base.spelling import separator_of
-from adanalytics_client._json.encoding import json_text, utf8
+from adanalytics_client._json.exact import json_text, utf8
 from adanalytics_client._json.fields import DOCUMENTED, FieldNames, Kind
 from adanalytics_client._json.types import Types
 from adanalytics_client._outputs.arrow.batches import ArrowRows

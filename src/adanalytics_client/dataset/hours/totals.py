@@ -9,7 +9,7 @@ from typing import Any
 
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.columns import count_events
-from adanalytics_client._json.encoding import digits
+from adanalytics_client._json.exact import digits
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, EVENT_KINDS, GROUP_KINDS, Kind
 
 Figure = int | Decimal

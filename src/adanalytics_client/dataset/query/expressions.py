@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 
 from adanalytics_client._base.choices import PartFormat
-from adanalytics_client._json.encoding import json_text
+from adanalytics_client._json.exact import json_text
 from adanalytics_client._json.types import UNITS, Base, ColumnType
 from adanalytics_client._outputs.arrow.schema import arrow_type
 
