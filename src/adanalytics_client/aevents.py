@@ -7,13 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from ._events.page import FetchedPage, Page, TextPage
-from ._events.query import PullRun, QueryBase, convert_events, each_row
+from ._events.query import PullRun, QueryBase, each_row, of_events
 from ._events.typed import M
 from ._io.async_driver import AsyncDriver, in_thread
 from ._json.exact import Json
-from ._json.raw import RawRows
 from ._outputs.frames import Amounts, Dtypes, frame_maker
-from ._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
 if TYPE_CHECKING:
@@ -39,14 +37,14 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
 
     async def __aiter__(self) -> AsyncGenerator[M, None]:
         """Yield events as models, as an `EventQuery` yields them."""
-        async with aclosing(self._converted(self._pull.models())) as pages:
+        async with aclosing(self._each(of_events(self._pull.models()))) as pages:
             async for events in pages:
                 for event in self._each_scrubbed(events):
                     yield event
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
         """Like `EventQuery.rows`, but read it with `async for`."""
-        async with aclosing(self._converted(each_row)) as pages:
+        async with aclosing(self._each(of_events(each_row))) as pages:
             async for rows in pages:
                 for row in self._each_scrubbed(rows):
                     yield row
@@ -79,13 +77,10 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         from ._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
-        with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-            run = PullRun(self._pull, session)
-            async with aclosing(self._converted(table.page, run)) as batches:
+        with self._running(progress=progress) as run:
+            async with aclosing(self._each(of_events(table.page), run)) as batches:
                 whole = partial(table.whole, [batch async for batch in batches])
-                result = self._scrubbed(whole)
-        run.commit()
-        return result
+                return self._scrubbed(whole)
 
     async def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
@@ -94,7 +89,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         from ._outputs.arrow.batches import ArrowRows
 
         table, has_batch = ArrowRows(columns), False
-        async with aclosing(self._converted(table.page)) as batches:
+        async with aclosing(self._each(of_events(table.page))) as batches:
             async for batch in batches:
                 has_batch = True
                 yield batch
@@ -140,24 +135,17 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         # Not in a thread: a cancellation would leave the file open.
         output = open_output(to, format, columns)
         try:
-            with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-                run = PullRun(self._pull, session, is_output=True)
+            with self._running(progress=progress, is_output=True) as run:
                 rows = 0
-                async with aclosing(self._converted(output.add, run)) as counts:
+                async with aclosing(self._each(of_events(output.add), run)) as counts:
                     async for count in counts:
                         rows += count
                         run.written(output.target.size)
-            await in_thread(partial(self._scrubbed, output.commit))
+                await in_thread(partial(self._scrubbed, output.commit))
         except BaseException:
             output.abort()
             raise
-        run.commit()
         return rows
-
-    def _converted(
-        self, convert: Callable[[RawRows], T], run: PullRun | None = None
-    ) -> AsyncGenerator[T, None]:
-        return self._each(partial(convert_events, convert), run)
 
     async def _each(
         self, convert: Callable[[FetchedPage], T], whole: PullRun | None = None

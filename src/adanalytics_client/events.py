@@ -7,13 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 from ._events.page import FetchedPage, Page, TextPage
-from ._events.query import PullRun, QueryBase, convert_events, each_row
+from ._events.query import PullRun, QueryBase, each_row, of_events
 from ._events.typed import M
 from ._io.sync_driver import SyncDriver
 from ._json.exact import Json
-from ._json.raw import RawRows
 from ._outputs.frames import Amounts, Dtypes, frame_maker
-from ._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             AdAnalyticsError: when a page cannot be fetched; the events before it have already been
                 yielded.
         """
-        with closing(self._converted(self._pull.models())) as pages:
+        with closing(self._each(of_events(self._pull.models()))) as pages:
             for events in pages:
                 yield from self._each_scrubbed(events)
 
@@ -64,7 +62,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
             >>> [row["os"] for row in client.events("2026-01-15", max_events=2).rows()]
             ['android', 'android']
         """
-        with closing(self._converted(each_row)) as pages:
+        with closing(self._each(of_events(each_row))) as pages:
             for rows in pages:
                 yield from self._each_scrubbed(rows)
 
@@ -145,12 +143,11 @@ class EventQuery(QueryBase[SyncDriver, M]):
         from ._outputs.arrow.batches import ArrowRows
 
         table = ArrowRows(columns)
-        with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-            run = PullRun(self._pull, session)
-            with closing(self._converted(table.page, run)) as batches:
-                result = self._scrubbed(partial(table.whole, list(batches)))
-        run.commit()
-        return result
+        with (
+            self._running(progress=progress) as run,
+            closing(self._each(of_events(table.page), run)) as batches,
+        ):
+            return self._scrubbed(partial(table.whole, list(batches)))
 
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
@@ -169,7 +166,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         from ._outputs.arrow.batches import ArrowRows
 
         table, has_batch = ArrowRows(columns), False
-        with closing(self._converted(table.page)) as batches:
+        with closing(self._each(of_events(table.page))) as batches:
             for batch in batches:
                 has_batch = True
                 yield batch
@@ -263,24 +260,17 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         output = open_output(to, format, columns)
         try:
-            with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-                run = PullRun(self._pull, session, is_output=True)
+            with self._running(progress=progress, is_output=True) as run:
                 rows = 0
-                with closing(self._converted(output.add, run)) as counts:
+                with closing(self._each(of_events(output.add), run)) as counts:
                     for count in counts:
                         rows += count
                         run.written(output.target.size)
-            self._scrubbed(output.commit)
+                self._scrubbed(output.commit)
         except BaseException:
             output.abort()
             raise
-        run.commit()
         return rows
-
-    def _converted(
-        self, convert: Callable[[RawRows], T], run: PullRun | None = None
-    ) -> Generator[T, None, None]:
-        return self._each(partial(convert_events, convert), run)
 
     def _each(
         self, convert: Callable[[FetchedPage], T], whole: PullRun | None = None

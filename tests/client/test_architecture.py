@@ -18,10 +18,10 @@ ARROWS: dict[str, set[str]] = {
     "_profiles": {"_base", "_shapes"},
     "_call": {"_base", "_quota", "_json", "_shapes"},
     "_lists": {"_base", "_call", "_json", "_shapes"},
-    "_events": {"_base", "_call", "_json", "_lists", "_shapes"},
+    "_events": {"_base", "_call", "_json", "_lists", "_progress", "_shapes"},
     "_exports": {"_base", "_quota", "_call", "_events", "_json", "_shapes"},
     "_outputs": {"_base", "_json"},
-    "_progress": {"_base", "_call", "_events"},
+    "_progress": {"_base", "_call"},
 }
 # Programs on top of the client: nothing of the client imports them.
 ON_TOP: dict[str, set[str]] = {

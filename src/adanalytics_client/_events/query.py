@@ -1,6 +1,7 @@
 """A pull of events and one read of it, for both clients."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, Self, TypeVar
@@ -213,6 +214,17 @@ class QueryBase(Generic[D, M]):
             return None
         return (yield from count_pull(self._connection.session, self.plan))
 
+    @contextmanager
+    def _running(self, *, progress: bool, is_output: bool = False) -> Iterator[PullRun]:
+        """Run the pull for one result of all its pages, which is complete at the end of a block."""
+        from adanalytics_client._progress import displayed
+
+        session, queries = self._connection.session, self.plan.least_requests
+        with displayed(session, progress=progress, queries=queries) as observed:
+            run = PullRun(self._pull, observed, is_output=is_output)
+            yield run
+        run.commit()
+
     def _planned(self, name: str, plan: Plan) -> Self:
         if self._pull.position:
             raise ConfigurationError(
@@ -247,20 +259,23 @@ def each_row(events: RawRows) -> Iterator[dict[str, Json]]:
         yield from part.rows()
 
 
-def convert_events(convert: Callable[[RawRows], T], page: FetchedPage) -> T:
+def of_events(convert: Callable[[RawRows], T]) -> Callable[[FetchedPage], T]:
     """Convert the events of a page; what an output cannot hold becomes a ProtocolError."""
-    events = page.rows
-    source = events.source
-    try:
-        return convert(events)
-    except ProtocolError as error:
-        raise source.sign(error) from None
-    except RecursionError:
-        problem = f"An event of {source.page} is nested too deeply for this format."
-    except UnicodeEncodeError as error:
-        text = ascii(error.object[error.start : error.end])
-        problem = f"An event of {source.page} holds {text}, which UTF-8 cannot encode."
-    raise source.sign(ProtocolError(problem, remedy=remedy("jsonl_events")))
+
+    def converted(page: FetchedPage) -> T:
+        source = page.rows.source
+        try:
+            return convert(page.rows)
+        except ProtocolError as error:
+            raise source.sign(error) from None
+        except RecursionError:
+            problem = f"An event of {source.page} is nested too deeply for this format."
+        except UnicodeEncodeError as error:
+            text = ascii(error.object[error.start : error.end])
+            problem = f"An event of {source.page} holds {text}, which UTF-8 cannot encode."
+        raise source.sign(ProtocolError(problem, remedy=remedy("jsonl_events")))
+
+    return converted
 
 
 def plan_pull(request: EventRequest[M], session: Session) -> Pull[M]:

@@ -4,20 +4,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from adanalytics_client._call.session import Session
 
 from .drawing import Drawing
 from .progress import Progress, joined
 
-if TYPE_CHECKING:
-    from adanalytics_client._events.plan import Plan
-
 
 @contextmanager
 def displayed(
-    session: Session, *, progress: bool = True, plan: "Plan | None" = None
+    session: Session, *, progress: bool = True, queries: int | None = None
 ) -> Iterator[Session]:
     """Yield the session with a live line on stderr; unchanged where nobody can see one."""
     if not progress:
@@ -33,8 +29,8 @@ def displayed(
     from .display import Display
 
     observer = Progress(session.clock.monotonic)
-    if plan is not None:
-        observer.expect(plan.least_requests)
+    if queries is not None:
+        observer.expect(queries)
     # In a notebook, the cell of this thread gets the output.
     display = Display(console, stays=True)
     drawing = Drawing(observer.describe, lambda: display, stays=True)
