@@ -36,6 +36,7 @@ INTERNALS = (
     "_base.dates",
     "_base.files",
     "_base.locks",
+    "_base.logs",
     "_base.observer",
     "_base.quantities",
     "_base.remedies",

@@ -1,12 +1,12 @@
 """The source of time; the only module that reads it."""
 
-import logging
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-_LOG = logging.getLogger("adanalytics_client")
+from .logs import LOG
+
 _TOLERATED_SECONDS = 3600.0
 
 
@@ -77,7 +77,7 @@ class ClockCheck:
         # `Date` has whole seconds, and a response takes its time.
         if abs(offset) > _TOLERATED_SECONDS:
             self._warned = True
-            _LOG.warning(
+            LOG.warning(
                 "The clock of this machine is %s %s the service's, which says %s UTC. Set it: "
                 "'today', waits and the expiry of a token depend on it.",
                 timedelta(seconds=round(abs(offset))),

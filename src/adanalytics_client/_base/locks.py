@@ -1,7 +1,6 @@
 """Locks between processes, of open files and of folders, until the process that has them ends."""
 
 import errno
-import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-_LOG = logging.getLogger("adanalytics_client")
+from .logs import LOG
 
 POSIX = find_spec("fcntl") is not None
 """Whether a folder can be opened, and an open file renamed and removed. Windows does neither."""
@@ -78,7 +77,7 @@ def lock(file: BinaryIO | int, folder: Path, *, wait: bool) -> None:
             raise
         if (folder := folder.absolute()) not in _FOLDERS_WITHOUT_LOCKS:
             _FOLDERS_WITHOUT_LOCKS.add(folder)
-            _LOG.warning(
+            LOG.warning(
                 "The file system of %s has no locks (%s): let only one program at a time write "
                 "there.",
                 folder,

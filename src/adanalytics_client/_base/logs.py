@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from adanalytics_client.errors import ConfigurationError
 
+LOG = logging.getLogger("adanalytics_client")
 _LEVELS = ("debug", "info", "warning", "error")
 # Of each record; `message` and `asctime` are set by other formatters.
 _FIELDS = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
@@ -54,7 +55,7 @@ def hide_secrets(redactor: Redactor) -> None:
     The redactor is kept no longer than others keep it.
     """
     _REDACTION.add(redactor)
-    logging.getLogger("adanalytics_client").addFilter(_REDACTION)
+    LOG.addFilter(_REDACTION)
 
 
 class JsonFormatter(logging.Formatter):
@@ -110,12 +111,11 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
         raise ConfigurationError(
             f"ADANALYTICS_LOG={level} is not a level.", remedy=f"Set it to {', '.join(_LEVELS)}."
         )
-    log = logging.getLogger("adanalytics_client")
-    log.setLevel(level.upper())
+    LOG.setLevel(level.upper())
     # A program with a log of its own would have each line twice.
-    if not log.hasHandlers() and sys.stderr is not None:
+    if not LOG.hasHandlers() and sys.stderr is not None:
         handler = logging.StreamHandler()
         handler.setFormatter(
             log_formatter or logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
         )
-        log.addHandler(handler)
+        LOG.addHandler(handler)

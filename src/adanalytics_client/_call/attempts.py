@@ -1,6 +1,5 @@
 """The only loop that sends a request until its answer is good, and the call that reads a body."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -8,6 +7,7 @@ from typing import Generic, TypeVar
 
 from adanalytics_client._base import effects
 from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.observer import RetryPlanned, WaitStarted, notify
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import without_user
@@ -27,8 +27,6 @@ from .failures import (
 )
 from .retry import pause_before
 from .session import Session
-
-_LOG = logging.getLogger("adanalytics_client")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -240,7 +238,7 @@ class _Attempts:
         if not self.deadline.allows(seconds):
             raise _out_of_time(session, attempt, self.deadline)
         plan = RetryPlanned(session.shown(round_trip.url), self.requests, seconds, error.message)
-        _LOG.info("%s", plan)
+        LOG.info("%s", plan)
         notify(session.observer.retry, plan)
         yield effects.Sleep(session.clock.monotonic() + seconds)
 
@@ -262,7 +260,7 @@ class _Attempts:
                 )
             raise error
         address = self.session.shown(url)
-        _LOG.info("%s", RetryPlanned(address, self.requests, hold.seconds, error.message))
+        LOG.info("%s", RetryPlanned(address, self.requests, hold.seconds, error.message))
         announce(self.session, hold)
         yield effects.Sleep(hold.until)
         self.deadline.extend(hold.seconds)

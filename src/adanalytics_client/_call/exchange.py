@@ -10,6 +10,7 @@ from urllib.parse import urldefrag
 from adanalytics_client._base import effects, urls
 from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.observer import Observer, RequestDue, RequestSent, WaitStarted, notify
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._quota.window import Permit, Reason, Wait
@@ -17,7 +18,6 @@ from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeo
 
 from .session import Session
 
-_LOG = logging.getLogger("adanalytics_client")
 _MOST_REDIRECTS = 5
 _SHORTEST_PAUSE = 0.001
 # Seconds; a longer wait is logged, so that a user does not wonder.
@@ -75,7 +75,7 @@ def exchange(
             )
         # To remove secrets from an address that nobody sees takes longer than the rest of this.
         is_watched = type(session.observer) is not Observer or bool(vars(session.observer))
-        is_shown = is_watched or _LOG.isEnabledFor(logging.DEBUG)
+        is_shown = is_watched or LOG.isEnabledFor(logging.DEBUG)
         address = session.shown(request.url) if is_shown else ""
         due = RequestDue(request.method, address)
         notify(session.observer.due, due)
@@ -120,7 +120,7 @@ def exchange(
                 failure=failure,
             )
             result = report.status or failure
-            _LOG.debug("%s %s: %s after %.3f s", report.method, address, result, seconds)
+            LOG.debug("%s %s: %s after %.3f s", report.method, address, result, seconds)
             notify(session.observer.request, report)
         if head is None or head.status not in _REDIRECTS or head.get("location") is None:
             return Exchange(outcome, request.url, pause, hold)
@@ -182,7 +182,7 @@ def announce(session: Session, wait: Wait | WaitStarted, *, is_new: bool = True)
     notify(session.observer.wait, wait)
     if is_new and wait.seconds > SILENT_WAIT:
         # Programs that show waits in another way can filter out records with this field.
-        _LOG.warning("%s", wait, extra={"resumes_at": wait.resumes_at})
+        LOG.warning("%s", wait, extra={"resumes_at": wait.resumes_at})
 
 
 def moment_in(session: Session, seconds: float) -> datetime:

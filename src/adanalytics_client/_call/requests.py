@@ -1,11 +1,11 @@
 """The login, a request in the caller's words, and what all operations say of a response."""
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from adanalytics_client._base.effects import Operation, Reply, Request
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.observer import PartialAnswer, notify
 from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
@@ -17,7 +17,6 @@ from .config import Login
 from .credentials import JSON_BODY
 from .session import Session
 
-_LOG = logging.getLogger("adanalytics_client")
 _ACCEPT_JSON = ("accept", "application/json")
 _LONGEST_REASON = 500
 _MOST_WARNINGS = 20
@@ -65,7 +64,7 @@ def report_partial(session: Session, answer: Answer[Json], error: str) -> Partia
         return None
     url, request_id = exchange_of(session, answer)
     partial = PartialAnswer(url, session.credentials.shown(error)[:_LONGEST_REASON], request_id)
-    _LOG.warning("%s", partial)
+    LOG.warning("%s", partial)
     notify(session.observer.partial, partial)
     return partial
 
@@ -97,7 +96,7 @@ def report_warning(session: Session, text: str, texts: set[str]) -> None:
     words = session.credentials.shown(text)[:_LONGEST_REASON]
     if words not in texts and len(texts) < _MOST_WARNINGS:
         texts.add(words)
-        _LOG.warning("The service warns: %s", words)
+        LOG.warning("The service warns: %s", words)
 
 
 def exchange_of(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:

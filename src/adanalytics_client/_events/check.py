@@ -1,6 +1,5 @@
 """What a pull has to compare at its end; no I/O."""
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from adanalytics_client._base.choices import Check
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.urls import Resource
 from adanalytics_client.errors import ProtocolError, StatusError
@@ -20,8 +20,6 @@ from .slice import SliceEnd
 # A total that so many slices share, as their largest, may be a cap; fewer events are so by chance.
 _SHARED_BY = 3
 _LEAST_CAP = 20
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class Span(NamedTuple):
@@ -160,7 +158,7 @@ class PullCheck:
         self._refusal = self._refusal or end.refusal
         if end.oddity and end.oddity not in self._oddities:
             self._oddities.add(end.oddity)
-            _LOG.warning("Events of %s %s; all are kept.", end.slice, end.oddity)
+            LOG.warning("Events of %s %s; all are kept.", end.slice, end.oddity)
         if end.rows:
             self._look_for_same_rows(end)
 
@@ -252,7 +250,7 @@ class PullCheck:
             # `on_drift="warn"` takes what arrived, but does not hide that the client was closed.
             if self._strict or not isinstance(outcome, ProtocolError):
                 raise outcome
-            _LOG.warning("%s", outcome.message)
+            LOG.warning("%s", outcome.message)
             outcome = ()
         if not outcome:
             self._compared = 2

@@ -17,13 +17,13 @@ requested where pages may have been cut or repeated, and days that the service l
 brought events.
 """
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._call.session import Session
@@ -43,8 +43,6 @@ from .plan import Slice
 
 MOST_COUNTS = 40
 """The most counts to request in search of the days that differ."""
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
@@ -67,7 +65,7 @@ def compare(session: Session, pull: Comparison) -> Operation[tuple[Span, ...]]:
             # none.
             if pull.refusal is not None:
                 raise pull.refusal from None
-            _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
+            LOG.warning("The events of %s were not compared with a count: %s", pull, error)
     if not different_spans:
         omission = yield from find_omission(session, pull)
         if omission:
@@ -107,7 +105,7 @@ def compare_days(
     try:
         differences = yield from _compare_range(session, pull)
     except NotCounted as error:
-        _LOG.warning("The events of %s were not compared with a count: %s", pull, error)
+        LOG.warning("The events of %s were not compared with a count: %s", pull, error)
         return CountedDays(unknown_days=dict.fromkeys(days, str(error).rstrip(".")))
     except ProtocolError as error:
         return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
@@ -156,7 +154,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
         if has_last and (is_open or not has_more):
             if total is not None and not is_open:
                 text = "The service counts %s in %s, but lists %s, and all of them arrived."
-                _LOG.warning(text, f"{total:,}", pull, counted(pull.events, "event"))
+                LOG.warning(text, f"{total:,}", pull, counted(pull.events, "event"))
             return ()
         if total is None:
             words = f"{'more' if has_last else 'fewer'} than {counted(pull.events, 'event')}"
@@ -164,7 +162,7 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
     elif is_open:
         closed = tuple(span for span in pull.spans if span.end < first_open)
         if not closed:
-            _LOG.info("%s is not over, so its events were not compared with a count.", pull)
+            LOG.info("%s is not over, so its events were not compared with a count.", pull)
             return ()
         pull = pull._replace(
             end=closed[-1].end, spans=closed, events=sum(span.events for span in closed)
@@ -184,13 +182,13 @@ def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tup
             raise difference(pull._replace(hint="each day agrees"), counted(total, "event"))
         yield from _check_apart(session, pull, total, neighbours, shared)
         text = "The service counts %s in %s, but %s by days, as many as arrived."
-        _LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
+        LOG.warning(text, counted(total, "event"), pull, f"{pull.events:,}")
         return ()
     if pull.is_stored:
         return different_spans
     if total > pull.events and pull.spans and not pull.final:
         for span, count in different_spans:
-            _LOG.warning(
+            LOG.warning(
                 "Requesting %s again: the service counts %s, but %s arrived.",
                 span,
                 counted(count, "event"),

@@ -1,11 +1,11 @@
 """Leave out the events of earlier pulls when pulls overlap; no I/O."""
 
 import hashlib
-import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.validation import check_number, invalid
 from adanalytics_client.errors import ConfigurationError
 
@@ -14,8 +14,6 @@ from .page import EventId, FetchedPage, ids_of, is_id
 # Two of a billion different ids agree by chance with a probability below 1 in 10^20.
 _DIGEST = 16
 _NAMES = 8
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class SeenEvents:
@@ -167,7 +165,7 @@ class Deduplicator:
         if self._warned or not ids or any(event_id is not None for event_id in ids):
             return
         self._warned = True
-        _LOG.warning(
+        LOG.warning(
             "seen=: no event of %s has an event_id that is text or a whole number, so none of them "
             "can be left out. The first one has: %s. If one of these is the id, name it: "
             'ServiceProfile(fields={"event_id": "..."}).',

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.session import Session
 from adanalytics_client._lists.dates import dates
@@ -15,8 +16,6 @@ from adanalytics_client.errors import AdAnalyticsError
 from .check import Comparison, difference
 from .counts import NotCounted, first_open_day, request_place, request_total
 from .plan import Slice
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 def find_omission(session: Session, pull: Comparison) -> Operation[str]:
@@ -69,7 +68,7 @@ def _request_dates(session: Session, pull: Comparison) -> Operation[Sequence[dat
 def _log_doubt(pull: Comparison, part: str, reason: object) -> None:
     # If no events arrived, nothing else says that there are none.
     level = logging.INFO if pull.events else logging.WARNING
-    _LOG.log(level, "Whether %s has %s is not known: %s", pull, part, reason)
+    LOG.log(level, "Whether %s has %s is not known: %s", pull, part, reason)
 
 
 def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]:

@@ -8,7 +8,6 @@ again, twice at most. So is one whose stated number fell and rose: an event that
 behind one that came. An event that one page has twice is no repeat: the service stores it twice.
 """
 
-import logging
 from collections import deque
 from collections.abc import Generator, Mapping
 from datetime import date
@@ -16,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.observer import Observer, PageDrift, notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
@@ -56,8 +56,6 @@ _REMEMBERED_MARKS = 8
 # The events of a page, and of all pages, that a token remembers.
 _PAGE_SAMPLES = 4
 _MOST_SAMPLES = 16
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class SliceEnd(NamedTuple):
@@ -162,7 +160,7 @@ def read_slice(
                 retry_from = Cursor(cursor.slice, cursor.number + 1, total=history.total, fall=-1)
             if history.repeatable and history.missing >= 0 and cursor.attempt + 1 < MOST_ATTEMPTS:
                 # The drift advises pulling the slice again, which happens now.
-                _LOG.warning("%s; requesting all again.", _counts(cursor, history))
+                LOG.warning("%s; requesting all again.", _counts(cursor, history))
                 history.begin_attempt()
                 next_cursor = Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
                 drift = problem = None
@@ -505,5 +503,5 @@ def _different(page: FetchedPage, history: SliceHistory) -> ProtocolError:
 
 
 def report_drift(observer: Observer, drift: PageDrift) -> None:
-    _LOG.warning("%s", drift)
+    LOG.warning("%s", drift)
     notify(observer.drift, drift)

@@ -1,11 +1,11 @@
 """Make models of pages: from the text of events as documented, else from dicts."""
 
-import logging
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from msgspec import Struct, field
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.fields import DOCUMENTED
 from adanalytics_client._json.raw import RawRows
@@ -33,7 +33,6 @@ _NO_OBJECTS = frozenset(
 )
 _LONGEST_NAME = 60
 _NAMES = 20
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class Typed(Struct, Generic[M], frozen=True):
@@ -89,7 +88,7 @@ class Typed(Struct, Generic[M], frozen=True):
         if self.foreign or not sample or any(map(events.names.documented, sample)):
             return
         self.foreign.extend(sample)
-        _LOG.warning(
+        LOG.warning(
             "%s has no documented field, so every attribute of these events is None. The first "
             "event has: %s. Name the field of each attribute: "
             'ServiceProfile(fields={"event_time": "..."}), or --map event_time=...',

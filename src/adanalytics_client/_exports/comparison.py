@@ -1,10 +1,10 @@
 """Compare the rows of an export with the numbers that the service states."""
 
-import logging
 from collections.abc import Collection, Sequence
 
 from adanalytics_client._base.choices import Check
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._base.spelling import fold
@@ -24,8 +24,6 @@ from adanalytics_client.errors import DownloadError, Remedy
 
 from .content import AGAIN, Content
 from .status import ExportOrder, ExportStatus
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 def compare(
@@ -73,7 +71,7 @@ def compare(
         problem = "The file has text behind the end of a quoted field, against RFC 4180"
         if needs_values:
             raise DownloadError(f"{problem}.", remedy="Pull pages, or report it to the service.")
-        _LOG.warning("%s: readers may take its values in several ways.", problem)
+        LOG.warning("%s: readers may take its values in several ways.", problem)
     if check != "none" or needs_values:
         _check_end(contents, advice)
     if check != "none":
@@ -111,7 +109,7 @@ def _check_end(contents: Sequence[Content], advice: Remedy) -> None:
         problem = "its last record has no line end, so a cut in its last field would look the same"
         if not content.is_framed:
             raise DownloadError(f"The file may be incomplete: {problem}.", remedy=advice)
-        _LOG.warning("Whether the file is complete is not known: %s.", problem)
+        LOG.warning("Whether the file is complete is not known: %s.", problem)
 
 
 def _compare_columns(columns: Collection[str], page: FetchedPage) -> None:
@@ -124,7 +122,7 @@ def _compare_columns(columns: Collection[str], page: FetchedPage) -> None:
         if fold(name) not in names and not any(part.startswith(f"{name}.") for part in columns)
     ]
     if columns and missing:
-        _LOG.warning("The export has no %s, as events on pages have.", ", ".join(missing))
+        LOG.warning("The export has no %s, as events on pages have.", ", ".join(missing))
 
 
 def _count(
@@ -145,15 +143,15 @@ def _count(
             count = service_count
             if order.end >= first_open_day(session):
                 text = "The export has %s, and the service counts %s by now."
-                _LOG.info(text, counted(total, "event"), f"{count:,}")
+                LOG.info(text, counted(total, "event"), f"{count:,}")
                 return count
         has_last, has_more = (yield from request_places(session, days, total)) or (False, False)
         if count < total and has_last and not has_more:
             text = "The service counts %s in %s, but lists the %s of the export."
-            _LOG.warning(text, counted(count, "event"), days, f"{total:,}")
+            LOG.warning(text, counted(count, "event"), days, f"{total:,}")
             return total
     except NotCounted as error:
-        _LOG.warning("%s was not compared with the service's count: %s", days, error)
+        LOG.warning("%s was not compared with the service's count: %s", days, error)
         return None
     raise _differing(total, f"the service counts {count:,} from {order.start} to {order.end}")
 

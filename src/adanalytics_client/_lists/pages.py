@@ -1,10 +1,10 @@
 """A list beside the events, page by page."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.urls import Resource, with_query
 from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, read_json
 from adanalytics_client._call.requests import check_whole, get_json, report_warning
@@ -13,8 +13,6 @@ from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import Found
 from adanalytics_client._shapes.page import signals, stated_shortfall, stated_warnings
 from adanalytics_client.errors import ProtocolError, StatusError
-
-_LOG = logging.getLogger("adanalytics_client")
 
 MOST_PAGES = 1_000
 """The most pages of a list, if the client has no limit of requests per hour."""
@@ -77,7 +75,7 @@ def read_pages(
             if is_probed:
                 if fills_page and total is None:
                     text = "%s has %s records, as many as its page holds: others may be missing."
-                    _LOG.warning(text, resource, f"{len(finding):,}")
+                    LOG.warning(text, resource, f"{len(finding):,}")
                 break
             raise _unreadable(session, answer, f"pages {number - 1} and {number} are the same")
         if problem := page_signals.contradiction_on(number):

@@ -1,6 +1,5 @@
 """What the rows of a summary are about: their groups, days and totals."""
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,12 +9,11 @@ from decimal import Decimal
 from itertools import chain
 
 from adanalytics_client._base.dates import moment_of
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._json.columns import METRIC_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.exact import Json, json_text
 from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF, FieldNames
-
-_LOG = logging.getLogger("adanalytics_client")
 
 DAY_NAMES = ("date", "day", "event_date")
 """Names that a service may give the day of a row; the first is published by the server here."""
@@ -50,7 +48,7 @@ def find_totals(rows: list[Row], grouping: str, names: FieldNames) -> list[Row]:
             and _is_sum(*(as_documented(part, names) for part in (row, *parts)))
         ):
             text = "A row of the summary by %s has the sums of all others, so it is no group."
-            _LOG.warning(text, grouping)
+            LOG.warning(text, grouping)
             return [row]
     return []
 

@@ -1,6 +1,5 @@
 """The summary of some days, in all rows of the service's pages."""
 
-import logging
 from collections.abc import Sequence
 from datetime import date, timedelta, tzinfo
 from functools import partial
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import ISO_DAY, Day, to_range
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.spelling import fold
 from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import invalid
@@ -37,7 +37,6 @@ from .rows import (
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
-_LOG = logging.getLogger("adanalytics_client")
 
 OTHER_GROUPS = "other_groups"
 """The code of the remedy, if the rows of a summary do not name the groups of the request."""
@@ -113,7 +112,7 @@ def summary(
         if name in _SUMS and isinstance(cell, str) and any(map(str.isdigit, cell))
     }
     if texts:
-        _LOG.warning(
+        LOG.warning(
             "The summary has texts that are no plain numbers, so nothing adds them up: %s.",
             ", ".join(f"{name} {cell!r}" for name, cell in texts.items()),
         )
@@ -142,7 +141,7 @@ def _compare_with_totals(result: "Summary") -> None:
         total, numbers = totals.get(column), [count for count in counts if isinstance(count, int)]
         # Fewer is a loss; more may be another definition of the total.
         if isinstance(total, int) and len(numbers) == len(counts) and sum(numbers) < total:
-            _LOG.warning(
+            LOG.warning(
                 "The rows of the summary have %s %s, but its totals have %s: rows may be missing.",
                 f"{sum(numbers):,}",
                 column,

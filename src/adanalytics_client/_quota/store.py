@@ -1,7 +1,6 @@
 """The log of sends in SQLite: in a file that all processes of a user share, or in memory."""
 
 import errno
-import logging
 import os
 import sqlite3
 import threading
@@ -13,13 +12,13 @@ from weakref import WeakSet
 
 from adanalytics_client._base.files import make_folder, rename, state_folder
 from adanalytics_client._base.locks import locked_folder
+from adanalytics_client._base.logs import LOG
 from adanalytics_client.errors import TransportError
 
 from .policy import QuotaLog
 
 T = TypeVar("T")
 
-_LOG = logging.getLogger("adanalytics_client")
 
 # Seconds. Another process holds the file for microseconds; longer only if it is stopped.
 _PATIENCE = 10.0
@@ -57,7 +56,7 @@ def open_store(place: QuotaLog | None, name: str, environment: Mapping[str, str]
             folder = state_folder(environment) / "quota"
         # A container's user may have no home.
         except RuntimeError:
-            _LOG.warning("No home folder is known; this client counts its requests alone.")
+            LOG.warning("No home folder is known; this client counts its requests alone.")
     elif isinstance(place, os.PathLike):
         folder = Path(place).absolute()
     return QuotaStore(folder and folder / f"{name}.sqlite3")
@@ -150,7 +149,7 @@ class QuotaStore:
             if _inode(path) != self._inode:
                 return
             _put_new(path, _FILL)
-        _LOG.warning(
+        LOG.warning(
             "The quota log %s was damaged; all requests of this hour count as used up.", path
         )
 
@@ -167,7 +166,7 @@ class QuotaStore:
             # Not before: a log can be copied only to one of its page size, or to none.
             _prepare(memory)
             self._path, self._connection = None, memory
-            _LOG.warning(
+            LOG.warning(
                 "The quota log %s cannot be used (%s); this client counts its requests alone, "
                 "and other programs with the same key do not see them. "
                 "Free some space on its disk, or make it writable.",

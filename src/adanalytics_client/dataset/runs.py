@@ -1,10 +1,11 @@
 """The history of a dataset: its last runs that pulled hours or failed."""
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from adanalytics_client._base.logs import LOG
 
 from .errors import DatasetError, DatasetInUse
 from .records.layout import RUNS
@@ -14,8 +15,6 @@ from .storage.local import Store
 
 MOST_RUNS = 100
 """The most runs that are kept; the oldest go first."""
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +85,4 @@ def _record(store: Store, report: SyncReport, ended: datetime, error: str) -> No
             runs = [*read_runs(store), run][-MOST_RUNS:]
             store.write(RUNS, seal({"runs": runs}), lasting=False)
     except DatasetError as failure:
-        _LOG.warning("The history of %s lacks a run: %s", store.place, failure.message)
+        LOG.warning("The history of %s lacks a run: %s", store.place, failure.message)

@@ -1,7 +1,6 @@
 """What the service says about days; two requests per range."""
 
 import hashlib
-import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adanalytics_client import Client, Period
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.exact import json_text
 from adanalytics_client._lists.rows import DAY_NAMES
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LOG = logging.getLogger("adanalytics_client")
 
 MOST_DAYS = 36_525
 """The most days of a dataset, a century: each day without events has a record, too."""
@@ -169,7 +168,7 @@ def fetch_service_days(
         if not has_range:
             raise
         text = "The list of days cannot be read, so only the summary and the count tell them: %s"
-        _LOG.warning(text, error.message)
+        LOG.warning(text, error.message)
         dates = []
     if span is None and (every := {*dates, *manifest.days()}):
         span = Period(min(every), max(every))
@@ -203,7 +202,7 @@ def fetch_service_days(
             if error.remedy.code != OTHER_GROUPS or not days or fingerprints:
                 raise
             text = "The summary states nothing for days, so changes of a day may stay unseen: %s"
-            _LOG.warning(text, error.message)
+            LOG.warning(text, error.message)
         else:
             # Without the list, too, perhaps the partner does not exist.
             if is_missing and len(missing) == len(summaries):

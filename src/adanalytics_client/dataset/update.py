@@ -7,7 +7,6 @@
    to the summary and, if it is over, to the service's own count.
 """
 
-import logging
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 from adanalytics_client import Period
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._view import View
 from adanalytics_client.errors import (
     AdAnalyticsError,
@@ -35,8 +35,6 @@ from .records.names import GroupNames, read_names, spans_without_names
 from .report import FailedQuery, SyncReport, write_report
 from .service import ServiceDays, count_days, fetch_names, fetch_service_days
 from .staging import Staging
-
-_LOG = logging.getLogger("adanalytics_client")
 
 # After these the next sync asks for the names again.
 _TEMPORARY = (TransportError, RequestLimitReached, ServerError)
@@ -170,7 +168,7 @@ class Update(NamedTuple):
             try:
                 fresh = fetch_names(client, group, *span)
             except AdAnalyticsError as error:
-                _LOG.warning("The dataset has no new names of %ss: %s", group, error.message)
+                LOG.warning("The dataset has no new names of %ss: %s", group, error.message)
                 # The days stay without names, and the next sync asks again.
                 if isinstance(error, _TEMPORARY):
                     return

@@ -1,6 +1,5 @@
 """Check a dataset: its bytes, its hours, its ids, and its sums against the service."""
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from adanalytics_client import Observer
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._outputs.arrow.conversion import comparable
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from adanalytics_client import ExportJob
     from adanalytics_client._view import View
 
-
-_LOG = logging.getLogger("adanalytics_client")
 
 EVENTS_COMPARED = 65_536
 """About how many events of an hour are compared with an export at a time."""
@@ -108,7 +106,7 @@ class Verification:
                 # Its error must not hide the damage that is already known.
                 if not problems:
                     raise
-                _LOG.warning("The comparison with the service is incomplete: %s", error.message)
+                LOG.warning("The comparison with the service is incomplete: %s", error.message)
         compared, rest = merge(self._comparisons)
         return VerifyReport(
             self._hours,

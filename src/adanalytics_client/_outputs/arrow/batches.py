@@ -1,6 +1,5 @@
 """Rows as Arrow batches of one schema, which is learned and only grows: see `types`."""
 
-import logging
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
@@ -8,6 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._json.columns import Columns
 from adanalytics_client._json.exact import Json, NotJson
 from adanalytics_client._json.fields import DOCUMENTED, EVENT_KINDS, Kind
@@ -24,8 +24,6 @@ Row = Mapping[str, Json]
 
 # Events whose values are looked at before Arrow reads a page: most fields have a value in one.
 _FIRST_EVENTS = 20
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class ArrowRows:
@@ -247,7 +245,7 @@ def warn_of(name: str, type_: ColumnType) -> None:
     reason = (
         "values without a common type" if type_.is_mixed else "texts in a form that is not known"
     )
-    _LOG.warning("%s has %s, so its column is text.", name, reason)
+    LOG.warning("%s has %s, so its column is text.", name, reason)
 
 
 def _narrowest(kind: Kind | None, type_: ColumnType, array: pa.Array) -> ColumnType:

@@ -4,7 +4,6 @@ An order is kept in the spool until its hours are committed. Large files are sor
 their own; a task of another machine takes the same steps with one file, or a section.
 """
 
-import logging
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
@@ -13,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from adanalytics_client import ExportJob, errors
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._export_files import ExportedFile, files_of
 from adanalytics_client._json.types import Types
@@ -26,8 +26,6 @@ from adanalytics_client.dataset.storage.local import Store
 
 from .spool import Spool, Start, folder_of
 from .workers import WorkerPool
-
-_LOG = logging.getLogger("adanalytics_client")
 
 SECTION_BYTES = 8 * 1024 * 1024
 """The least bytes of a file that are worth a process of their own."""
@@ -128,7 +126,7 @@ class ExportFetcher:
         hours = join_parts(query, total, parts, self.store, self.folder, self.identity)
         if missing := [name for name in self.types if name not in columns]:
             text = "The export of %s has no %s, as earlier events have."
-            _LOG.warning(text, query, ", ".join(missing))
+            LOG.warning(text, query, ", ".join(missing))
         return hours
 
     def _sort(self, start: Start, file: Path, total: int | None) -> list[Sorted]:

@@ -4,7 +4,6 @@ Pages and export orders are kept in the spool until their hours are committed, s
 not cost them again. Nothing here knows what the dataset holds.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from adanalytics_client import errors
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.observer import notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.hours.events import EventTables, Table
@@ -31,8 +31,6 @@ from adanalytics_client.types import Check
 
 from .exports import OF_AN_EXPORT, REFUSED, ExportFetcher
 from .spool import Spool, StoredPage
-
-_LOG = logging.getLogger("adanalytics_client")
 
 EVENTS_PER_PAGE = 10_000
 """The most that the service sends at a time, for the fewest requests."""
@@ -109,7 +107,7 @@ class Fetcher(ExportFetcher):
                         except (*_OF_ONE_QUERY, *REFUSED) as error:
                             if instead and query.way == "export":
                                 text = "The export of %s failed, so pages follow: %s"
-                                _LOG.warning(text, query, error.message)
+                                LOG.warning(text, query, error.message)
                                 _spool_of(query, service, self.store).clear()
                                 waiting += reversed(instead(query))
                             elif isinstance(error, REFUSED):

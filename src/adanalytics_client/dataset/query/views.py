@@ -1,12 +1,12 @@
 """The views over datasets: events, traffic, and the names of campaigns and tags."""
 
-import logging
 from collections.abc import Collection, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.spelling import twins_of
 from adanalytics_client._json.fields import ID_OF, TABLE_OF, GroupBy
 from adanalytics_client._json.types import Types, join_columns
@@ -19,7 +19,6 @@ from .summary import EventSource
 if TYPE_CHECKING:
     import duckdb
 
-_LOG = logging.getLogger("adanalytics_client")
 
 _NAMES = "adanalytics_names"
 
@@ -54,14 +53,14 @@ def select_events(datasets: Mapping[str, CommittedFiles], *, filtered: bool = Tr
         if name != field
     ]
     if renamings and filtered:
-        _LOG.warning("SQL needs other names: events has %s.", ", ".join(renamings))
+        LOG.warning("SQL needs other names: events has %s.", ", ".join(renamings))
     parts = (
         name
         for name in columns
         if any(files.identity.names.documented(name) for files in datasets.values())
     )
     if filtered and (twins := twins_of(parts)):
-        _LOG.warning(
+        LOG.warning(
             "Columns differ only in the spelling of their names, and traffic and figures use one "
             "of each: %s. Pull the days anew into another dataset.",
             "; ".join(map(" and ".join, twins)),

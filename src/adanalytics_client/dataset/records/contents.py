@@ -10,7 +10,6 @@ writing the file anew: see `Contents.put_in_place`.
 """
 
 import dataclasses
-import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime
@@ -20,6 +19,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._base.remedies import remedy
 from adanalytics_client._json.types import Types, became_text, join_columns
 from adanalytics_client._outputs.arrow.batches import warn_of
@@ -41,8 +41,6 @@ from adanalytics_client.errors import ConfigurationError
 
 from .layout import DATA, HOURS, JOURNAL, Hour
 from .manifest import DayRecord, FinishedHour, HourRecord, Identity, Manifest, seal, unseal
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class Contents:
@@ -354,7 +352,7 @@ class Contents:
             )
         if damaged:
             # A new file would make a new record of what is wrong.
-            _LOG.warning("%s is damaged. adanalytics verify says how to repair it.", damaged[0])
+            LOG.warning("%s is damaged. adanalytics verify says how to repair it.", damaged[0])
         if damaged or not is_day:
             self._put_alone(alone)
             if not is_due:

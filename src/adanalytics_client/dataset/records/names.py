@@ -1,11 +1,11 @@
 """The names of campaigns and demand tags, which events do not have: by id, from summaries."""
 
-import logging
 from collections.abc import Collection, Mapping
 from datetime import date
 
 import msgspec
 
+from adanalytics_client._base.logs import LOG
 from adanalytics_client._json.fields import ID_OF, FieldNames, GroupBy
 from adanalytics_client.dataset.storage.local import Store
 
@@ -14,8 +14,6 @@ from .manifest import read_record
 
 MOST_NAMES = 100_000
 """The most names of a group that are kept."""
-
-_LOG = logging.getLogger("adanalytics_client")
 
 
 class GroupNames(msgspec.Struct, frozen=True):
@@ -36,7 +34,7 @@ class GroupNames(msgspec.Struct, frozen=True):
         names = {**fresh, **{id_: name for id_, name in self.names.items() if id_ not in fresh}}
         if len(names) > MOST_NAMES:
             text = "The dataset keeps %s names of %ss, and drops %s."
-            _LOG.warning(text, f"{MOST_NAMES:,}", group, f"{len(names) - MOST_NAMES:,}")
+            LOG.warning(text, f"{MOST_NAMES:,}", group, f"{len(names) - MOST_NAMES:,}")
             names = dict([*names.items()][:MOST_NAMES])
         return msgspec.structs.replace(self, names=names)
 
