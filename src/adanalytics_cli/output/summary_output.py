@@ -1,7 +1,7 @@
 """A summary as plain rows, and as the columns of a table."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 from itertools import chain
@@ -27,7 +27,7 @@ from adanalytics_client._json.fields import COLUMN_OF_TYPE, ID_OF
 from adanalytics_client._json.rates import RATES
 
 from .formats import TABLE, Format
-from .row_output import Listing, facts_about
+from .row_output import Listing, Row, facts_about
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary
@@ -83,7 +83,6 @@ _FACTS = ("currency", "start_date", "end_date")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?%?", re.ASCII)
 # Of money: a number, or as many as its currency has.
 Digits = int | Literal["currency"]
-Row = Mapping[str, object]
 T = TypeVar("T")
 
 

@@ -18,9 +18,8 @@ from adanalytics_client._json.exact import csv_cells, digits, utf8
 
 from .formats import SHEET_ROWS
 from .output_file import is_device, open_output
-from .row_output import RowWriter
+from .row_output import Row, RowWriter
 
-Row = Mapping[str, object]
 Show = Callable[[object], str]
 
 # A number of a sheet is a double, of which Excel shows and keeps 15 digits.
