@@ -72,6 +72,7 @@ def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
         variant.call("dates")
     resumes_at = datetime.fromtimestamp(clock.now + 3600, tz=UTC)
     assert caught.value.resumes_at == resumes_at
+    assert 'on_limit="wait"' in caught.value.remedy
     assert pickle.loads(pickle.dumps(caught.value)).resumes_at == resumes_at
     assert len(stand_in.asked) == 1
 

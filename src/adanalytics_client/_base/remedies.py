@@ -91,7 +91,7 @@ REMEDIES: dict[str, tuple[str, str]] = {
     "time_field": ("time_field", "Name it: Client(service=ServiceProfile(time_field='...'))."),
     "timeout": ("timeout", "{value}, or raise timeout=."),
     "unchecked_file": ("check", 'Download it again, or pass check="none" to take it as it is.'),
-    "wait": ("max_wait", "Try again then, or allow longer waits with QuotaPolicy(max_wait=...)."),
+    "wait": ("max_wait", 'Try again then, or pass QuotaPolicy(on_limit="wait", max_wait=...).'),
     "zone": (
         "zone",
         (
