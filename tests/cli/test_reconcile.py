@@ -271,6 +271,11 @@ def test_the_summary_is_enough_for_causes_without_hours(
     assert requests == (4 if theirs.by == "day,campaign" else 1)
 
 
+def test_a_day_without_events_is_none_that_their_report_lacks(place: Place, tmp_path: Path) -> None:
+    answer = place.answer(Theirs(by="day").write(place, tmp_path), f"2026-03-25..{LAST}")
+    assert [cause["text"] for cause in answer["causes"]] == ["their report lacks 2026-03-26"]
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_equal_reports_agree(place: Place, tmp_path: Path, form: Literal["NFC", "NFD"]) -> None:
     """Also if accents are characters of their own, as macOS writes them."""

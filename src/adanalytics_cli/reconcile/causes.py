@@ -214,7 +214,7 @@ class CauseSearch:
         candidates: Mapping[str, Expectation]
         if "day" in self.own.statement.by:
             # A day without a row of theirs shows by itself; in sums, every run of days is tried.
-            missing = {*self.own.days()} - {day for day, _ in self.theirs}
+            missing = {day for day, _ in self.closed if day} - {day for day, _ in self.theirs}
 
             def without(key: Key) -> Figures:
                 return self.own.zeros if key[0] in missing else self.ours[key]
