@@ -168,6 +168,7 @@ def test_the_order_of_a_comparison(
     shown = run(*WORDS, "--columns", "clicks", "-f", "table", *words)
     *lines, total, note = shown.stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == names
+    assert lines[names.index("Ended")].split()[2:] == ["3", "0", "-3", "-100.00", "%"]
     assert total.split() == ["total", "clicks", "11", "14", "+3", "+27.27", "%"]
     left = " 1 of 4 groups." if len(names) == 1 else ""
     days = "acme has data on 0 of 1 day, before on 0 of 1."

@@ -207,13 +207,13 @@ class Comparison(NamedTuple):
         if per_day:
             column = column._replace(heading=f"{column.title} per day", show=thousands)
         values = self._values(metric, pair, per_day, TABLE)
-        texts: Row = {name: column.show(value) for name, value in values.items()}
+        texts = {name: column.show(value) for name, value in values.items()}
         change, percent = values["change"], values["percent"]
         if isinstance(change, int | Decimal) and change > 0:
             texts["change"] = f"+{texts['change']}"
         if column.show is percent_of:
             # Points, as the change of 2 % to 3 % is not 1 %.
-            texts["change"] = str(texts["change"]).replace("%", "pp")
+            texts["change"] = texts["change"].replace("%", "pp")
         sign = "+" if percent else ""
         texts["percent"] = plain(None) if percent is None else f"{percent:{sign}} %"
         return {"metric": column.title, **texts}

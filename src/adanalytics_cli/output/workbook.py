@@ -53,14 +53,11 @@ class WorkbookRows(RowWriter):
         listing, path = self.listing, self.output.path
         facts = {**listing.facts, "time zone": "UTC", "made": self.invocation.clock()}
         target_folder = None if path is None or is_device(path) else path.resolve().parent
-        # Text must stay text, whatever it begins with.
-        conversions = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
         with (
             open_output(path) as stream,
             TemporaryDirectory(dir=target_folder, prefix=".xlsx-") as folder,
         ):
-            options = {"constant_memory": True, "tmpdir": folder}
-            book = xlsxwriter.Workbook(stream, options | dict.fromkeys(conversions, False))
+            book = xlsxwriter.Workbook(stream, {"constant_memory": True, "tmpdir": folder})
             book.use_zip64()
             shows = {column.key: column.show for column in listing.columns}
             try:
