@@ -34,7 +34,7 @@ _SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
 def draw_picture(lines: Sequence[str], path: Path) -> bytes:
     """Return the lines, which may have colours, as the picture that the suffix of `path` names."""
     width = max([CANVAS.width, *(Text.from_ansi(line).cell_len for line in lines)])
-    console = Console(record=True, width=width, file=io.StringIO(), highlight=False)
+    console = Console(record=True, width=width, file=io.StringIO())
     for line in lines:
         console.print(Text.from_ansi(line))
     suffix = path.suffix.lower()

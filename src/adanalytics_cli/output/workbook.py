@@ -14,7 +14,7 @@ from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell
 
 from adanalytics_cli.console.table_view import Amount, Cell, Total, count, percent, plain
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_client._json.exact import csv_cells, digits, utf8
+from adanalytics_client._json.exact import csv_cells, utf8
 
 from .formats import SHEET_ROWS
 from .output_file import is_device, open_output
@@ -174,7 +174,7 @@ class _Sheet:
         # A cell is a float, which would round more than 15 digits in silence.
         elif isinstance(value, int | Decimal) and _is_long(value):
             self.long[self._names[index]] = None
-            self._text(index, digits(value) if isinstance(value, Decimal) else value)
+            self._text(index, value)
         elif isinstance(value, int):
             self._number(index, value, _COUNT if show is count else _WHOLE)
         elif isinstance(value, Decimal) and value.is_finite() and isfinite(float(value)):
@@ -201,7 +201,7 @@ class _Sheet:
         self._sheet.write_number(self.rows, index, value, self._format(look, False))
 
     def _text(self, index: int, value: object) -> None:
-        text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
+        text = str(csv_cells([value])[0])
         # Half a surrogate pair is escaped, as in csv.
         text = text if text.isascii() else utf8(text).decode()
         if len(text) > _LONGEST_TEXT:
