@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from tests.cli.run import Run
 
-from adanalytics_cli.output.probe_output import consequences
+from adanalytics_cli.output.probe_output import Fact, consequences, facts
 from adanalytics_client import ServiceProfile
-from adanalytics_client._shapes.service import ColumnProfile
+from adanalytics_client._shapes.service import (
+    ColumnProfile,
+    ExportProfile,
+    HeaderProfile,
+    PageProfile,
+)
 from adanalytics_server.local import LocalServer, Sample
 
 
@@ -54,6 +59,28 @@ def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) 
     profile = ServiceProfile.read(path)
     assert profile.rows_key == "data"
     assert [file.name for file in tmp_path.glob("*serv*")] == ["service.toml"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "fact", "value"),
+    [
+        ("events", "parameter hour", "ignored"),
+        ("events", "parameter page", "heeded"),
+        ("events", "order", "none"),
+        ("export", "columns", "id, os"),
+        ("export", "same rows as pages", "no"),
+        ("headers", "request id", "none"),
+        ("headers", "limit", "none"),
+    ],
+)
+def test_a_fact_that_was_seen(subject: str, fact: str, value: str) -> None:
+    profile = ServiceProfile(
+        pages=PageProfile(order="", heeds={"page": True, "hour": False}),
+        export=ExportProfile(columns=("id", "os"), same_rows=False),
+        headers=HeaderProfile(),
+    )
+    assert Fact(subject, fact, value, "seen") in facts(profile)
+    assert "The export has other rows than the pages: use --via pages." in consequences(profile)
 
 
 @pytest.mark.parametrize(

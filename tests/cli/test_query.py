@@ -38,7 +38,8 @@ ODD = """
     SELECT TIMESTAMPTZ '2026-01-16 12:37:49.148+01' AS t, DATE '2026-01-16' AS d, sum(11) AS n,
         sum(0.000000000) AS cost, map {'a': 'b'} AS pairs, [1.50] AS list, 'nan'::FLOAT AS nan,
         INTERVAL 26 HOUR AS span, true AS yes, NULL AS none, '=1+1' AS text,
-        TIME '01:02:03' AS time, {'x': DATE '2026-01-01'} AS struct, encode('ü') AS bytes
+        TIME '01:02:03' AS time, encode('ü') AS bytes,
+        {'x': DATE '2026-01-01', 'n': NULL::HUGEINT} AS struct
 """
 READ = {
     "t": "2026-01-16T11:37:49.148Z",
@@ -53,8 +54,8 @@ READ = {
     "none": None,
     "text": "=1+1",
     "time": "01:02:03",
-    "struct": {"x": "2026-01-01"},
     "bytes": "ü",
+    "struct": {"x": "2026-01-01", "n": None},
 }
 
 

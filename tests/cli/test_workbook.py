@@ -83,7 +83,7 @@ def written(path: Path, *rows: Mapping[str, object], columns: list[Column] | Non
 )
 def test_cells(tmp_path: Path, value: object, cell: object, look: str) -> None:
     found = written(tmp_path / "x.xlsx", {"value": value, "other": 1})["A2"]
-    assert (found.value, found.number_format) == (cell, look)
+    assert (found.value, found.number_format, found.font.b) == (cell, look, False)
     assert found.data_type != "f"
     assert found.hyperlink is None
 

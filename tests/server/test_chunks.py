@@ -96,7 +96,8 @@ def test_a_chunk_that_is_gone_is_noticed(
     ("damage", "reason"),
     [
         (lambda texts: texts.replace(b'},{"event_id', b'} ,"event_id', 1), "wrong number of rows"),
-        (lambda texts: bytes(len(texts)), "no events"),
+        (lambda texts: b"[" + texts[1:], "no events"),
+        (lambda texts: texts[:-1] + b"]", "no events"),
     ],
 )
 def test_texts_that_are_no_events_are_noticed(
