@@ -28,7 +28,10 @@ WORDS = {
         "Ask the service whether start_date and end_date belong to the range, and whether pages "
         "begin with 1. If it lists days whose events it has since removed, add {option} none."
     ),
-    "export_time": "Increase --deadline, or fetch it later with --job FILE.",
+    "export_time": (
+        "Run the same command again. With export, increase --deadline, or fetch it later with "
+        "--job FILE."
+    ),
     "file_address": "Ask the service for the address of the file.",
     "hour_ignored": "By its profile, the service ignores the hour: leave out {option}.",
     "iceberg_only": (

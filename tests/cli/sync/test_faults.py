@@ -206,7 +206,9 @@ def test_an_export_that_never_ends_is_ordered_anew(
 ) -> None:
     words = ("--to", folder, "--via", "export")
     shop.server.faults.add("stuck export once")
-    assert shop.sync(*words).exit_code == 3
+    stuck = shop.sync(*words, "--json")
+    (failure,) = json.loads(stuck.stdout)["failed"]
+    assert (stuck.exit_code, "Run the same command again" in failure["remedy"]) == (3, True)
     with Client(shop.server.url, api_key=shop.server.api_key, partner="acme") as client:
         # The server repeats the order that is stuck; one of another range has the same events.
         other = client.start_export(DAY, "2026-01-16", format="csv").wait().answer
