@@ -30,6 +30,7 @@ def test_a_record(run: Run, service: LocalServer) -> None:
     assert (record["spent_requests"], record["days"]) == (1, 2)
     assert 3_500 < record["events"] < 4_000
     assert ways["auto"]["bytes"] == record["events"] * 637
+    assert ways["hourly"]["seconds"] > 60
     # The limit of the service is not known, so no limit is stated.
     assert record["quota"] == {"remaining": 999}
     service.journal.clear()

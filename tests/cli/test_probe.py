@@ -80,6 +80,7 @@ def test_a_fact_that_was_seen(subject: str, fact: str, value: str) -> None:
         headers=HeaderProfile(),
     )
     assert Fact(subject, fact, value, "seen") in facts(profile)
+    assert facts(profile)[0] == Fact("events", "list", "data", "published")
     assert "The export has other rows than the pages: use --via pages." in consequences(profile)
 
 
