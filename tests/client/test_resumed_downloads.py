@@ -65,7 +65,10 @@ def test_two_versions_are_never_glued(store: Store, new: bytes, *, honours_if_ra
     assert store.fetch() == new
 
 
-@pytest.mark.parametrize("digest", [None, hashlib.sha256(FILE).hexdigest()])
+DIGEST = hashlib.sha256(FILE).hexdigest()
+
+
+@pytest.mark.parametrize("digest", [None, DIGEST])
 def test_a_part_of_another_export_is_gone_on_with_if_the_bytes_are_the_same(
     store: Store, digest: str | None
 ) -> None:
@@ -76,6 +79,17 @@ def test_a_part_of_another_export_is_gone_on_with_if_the_bytes_are_the_same(
     store.content = FILE if digest else FILE.upper()
     assert store.fetch() == store.content
     assert store.ranges == ["bytes=12-" if digest else None]
+
+
+@pytest.mark.parametrize("digests", [(None, DIGEST), (DIGEST, None)])
+def test_a_part_is_gone_on_with_where_one_answer_has_no_checksum(
+    store: Store, digests: tuple[str | None, str | None]
+) -> None:
+    store.answer = {"sha256": digests[0]}
+    store.break_off()
+    store.answer["sha256"] = digests[1]
+    assert store.fetch() == FILE
+    assert store.ranges == ["bytes=12-"]
 
 
 def test_a_service_may_send_less_of_the_rest_than_was_asked_for(store: Store) -> None:

@@ -342,6 +342,7 @@ def _described(**what: Any) -> list[Any]:
         (["/b.csv?sig=new", "/a.csv?sig=new"], r"lists b\.csv, a\.csv, not a\.csv, b\.csv"),
         (["/b.csv?sig=new", "/c.csv?sig=new"], r"lists b\.csv, c\.csv, not a\.csv, b\.csv"),
         (["/all.csv?sig=new"], r"lists all\.csv, not a\.csv, b\.csv"),
+        (["/?sig=new"], "lists a file without a name, not a"),
         ([f"/{n}.csv?sig=new" for n in range(7)], r"4\.csv and 2 more, not a\.csv"),
         (_described(sha256="0" * 64), "now lists a"),
         (_described(size_bytes=7), "now lists a"),
