@@ -97,6 +97,7 @@ def test_negative_bars_end_where_the_others_begin(values: tuple[int, ...], width
 
 
 def test_a_value_is_never_cut() -> None:
+    assert draw_bars([], LETTERS, width=20) == []
     (line,) = draw_bars([Bar("name", 1, "1" * 30)], LETTERS, width=20)
     assert line == f"~ #### {'1' * 30}"
 

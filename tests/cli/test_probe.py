@@ -64,9 +64,14 @@ def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("subject", "fact", "value"),
     [
+        ("events", "total", "meta.n"),
         ("events", "parameter hour", "ignored"),
         ("events", "parameter page", "heeded"),
         ("events", "order", "none"),
+        ("field", "click", "flag as 0 or 1, up to 1 character"),
+        ("field", "hits", "integer, up to 1 character"),
+        ("field", "ymdh", "text, up to 1 character; used as event_time"),
+        ("export", "file", "link"),
         ("export", "columns", "id, os"),
         ("export", "same rows as pages", "no"),
         ("headers", "request id", "none"),
@@ -75,13 +80,30 @@ def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) 
 )
 def test_a_fact_that_was_seen(subject: str, fact: str, value: str) -> None:
     profile = ServiceProfile(
-        pages=PageProfile(order="", heeds={"page": True, "hour": False}),
-        export=ExportProfile(columns=("id", "os"), same_rows=False),
+        time_field="ymdh",
+        columns={
+            "click": ColumnProfile("integer", "flag"),
+            "hits": ColumnProfile("integer"),
+            "ymdh": ColumnProfile("text"),
+        },
+        pages=PageProfile(
+            "meta.n", order="", days="exclusive", heeds={"page": True, "hour": False}
+        ),
+        export=ExportProfile({"file": "link"}, columns=("id", "os"), same_rows=False),
         headers=HeaderProfile(),
     )
     assert Fact(subject, fact, value, "seen") in facts(profile)
-    assert facts(profile)[0] == Fact("events", "list", "data", "published")
     assert "The export has other rows than the pages: use --via pages." in consequences(profile)
+    days = "A range of days is refused where days are missing: order exports instead."
+    assert days in consequences(profile)
+
+
+def test_what_was_not_seen_is_published_or_unknown() -> None:
+    first, *_, request_id, limit = facts(ServiceProfile())
+    assert first == Fact("events", "list", "data", "published")
+    assert {request_id.source, limit.source} == {"unknown"}
+    without = "No event was seen, so its fields stay unknown: probe a partner with data."
+    assert without in consequences(ServiceProfile(pages=PageProfile()))
 
 
 @pytest.mark.parametrize(
