@@ -348,6 +348,7 @@ ERROR = b'{"error": "gone"}'
         ("jsonl", b"Service Unavailable", "text/plain", "not begin"),
         ("parquet", b"event_id,revenue", "", "not begin"),
         ("csv", gzip.compress(ERROR, mtime=0), "application/gzip", "not begin"),
+        ("json", b'[{"a": 1}', "text/plain", "not one JSON document"),
     ],
 )
 def test_an_answer_in_place_of_a_file_is_an_error_that_names_it(
@@ -619,6 +620,7 @@ def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
         (["a", "3-a", "a"], ["a", "3-a", "3-3-a"]),
         (["a.csv", "A.csv"], ["a.csv", "2-A.csv"]),
         (["../../x", "..", "/", "a\0b", "a\nb", "\ud800"], ["x", *(f"part-{n}" for n in "23456")]),
+        (["é" * 150 + ".csv", "a"], ["é" * 125 + ".csv", "a"]),
         (["é" * 150 + ".csv.xz"] * 2, ["é" * 124 + ".csv.xz", "2-" + "é" * 123 + ".csv.xz"]),
         (
             ["x" * 200 + "." + "y" * 200] * 2,

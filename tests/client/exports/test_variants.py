@@ -126,6 +126,14 @@ RIGHT = [
         "gzip unasked in members", gzip.compress(CSV[:99]) + gzip.compress(CSV[99:]), content=CSV
     ),
     right("encoded", gzip.compress(CSV), content=CSV, headers={"Content-Encoding": "gzip"}),
+    right(
+        "encoded without rows, as it was ordered",
+        gzip.compress(b""),
+        form="jsonl",
+        suffix=".gz",
+        headers={"Content-Encoding": "gzip"},
+        count=0,
+    ),
     right("jsonl", JSONL, form="jsonl"),
     right("jsonl without a last line end", JSONL[:-1], form="jsonl"),
     right("jsonl until the connection ends", JSONL, form="jsonl", until_closed=True),
