@@ -245,6 +245,9 @@ def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) 
     assert shown[-1] == "2026-01-16 in UTC, money in USD. Before is 2026-01-15."
     rate = next(line for line in shown if line.startswith("CTR"))
     assert rate.split()[6] == "pp"
+    same = run("summary", "2026-01-16", "--compare", "2026-01-16", "-f", "table").stdout
+    (clicks,) = (line for line in same.splitlines() if line.startswith("clicks"))
+    assert clicks.split()[3:] == ["0", "0.00", "%"]
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         days = [client.summary(day).rows[0] for day in ("2026-01-15", "2026-01-16")]
     target = tmp_path / "change.xlsx"
