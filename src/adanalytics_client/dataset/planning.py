@@ -141,11 +141,14 @@ def _price(queries: Iterable[PullQuery], counts: ExpectedCounts) -> tuple[int, i
 def _by_pages(
     run: list[date], by_day: Mapping[date, tuple[Hour, ...]], counts: ExpectedCounts
 ) -> Iterator[PullQuery]:
-    """Query small days together, large ones and those of unknown size by the hour."""
+    """Query small days together, large ones and those of unknown size by the hour.
+
+    A day that the service neither lists nor sums up is small: most likely it has no events.
+    """
     counted = []
     for day in run:
         # Without a count, one query of the day may have more pages than the quota.
-        if counts.counts.get(day):
+        if counts.counts.get(day, 1):
             counted.append(day)
         else:
             yield from map(PullQuery.of_hour, by_day[day])

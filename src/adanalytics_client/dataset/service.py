@@ -111,6 +111,10 @@ class ServiceDays:
     def state(self, day: date) -> DayState:
         return self.days.get(day) or DayState(day, NO_DATA, NOTHING)
 
+    def lacks(self, first: date, last: date) -> bool:
+        """Return whether the service has data, but neither lists these days nor sums them up."""
+        return not self.lists_nothing and self.days.keys().isdisjoint(days_between(first, last))
+
     def basis(self, first: date, last: date) -> str:
         texts = " ".join(self.state(day).fingerprint for day in days_between(first, last))
         return hashlib.sha256(texts.encode()).hexdigest()

@@ -48,6 +48,14 @@ def test_a_day_of_unknown_size_is_asked_for_by_the_hour() -> None:
     assert planned({day(0): 0}) == [f"pages 2026-01-01T{hour:02}" for hour in range(24)]
 
 
+@pytest.mark.parametrize("via", ["pages", "auto"])
+def test_days_that_the_service_has_no_longer_are_one_query(via: Via) -> None:
+    gone = {day(0), day(1)}
+    asked = [hour for each in gone for hour in hours_of(each)]
+    queries = plan_queries(asked, ExpectedCounts({day(2): 5_000}, gone, PAGE), via=via)
+    assert [str(query) for query in queries] == ["2026-01-01..2026-01-02"]
+
+
 def test_a_query_spans_days_without_data_but_not_days_that_are_held() -> None:
     gap = {day(0): 5_000, day(4): 5_000}
     assert planned(gap) == ["pages 2026-01-01..2026-01-05"]

@@ -58,6 +58,31 @@ def test_days_that_only_the_summary_has_are_pulled(
         assert dataset.verify(client).is_whole
 
 
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_day_that_the_service_has_no_longer_is_emptied(
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer, status: int
+) -> None:
+    """In one query, also where the service says by an error that it has no events."""
+
+    def answer(request: Request) -> Response:
+        response = service._events(request)
+        is_empty = json.loads(response.data)["meta"]["total"] == 0
+        return Response(response.data, status) if is_empty else response
+
+    with service.client() as client:
+        assert dataset.sync(client, *DAYS[:2]).events == 48
+        service.rows = {at: texts for at, texts in service.rows.items() if at[0] != DAYS[0]}
+        del service.summary[DAYS[0]]
+        replace_handler(httpserver, "events", answer)
+        service.asked.clear()
+        report = dataset.sync(client)
+        assert (report.events, report.left) == (24, 0)
+        assert {hour.day.isoformat() for hour in report.changed} == {DAYS[0], DAYS[2]}
+        # Each of the two days is pulled, and counted.
+        assert service.asked.count("events") == 4
+        assert dataset.verify(client).is_whole
+
+
 @pytest.mark.parametrize("days", [DAYS[2:], []])
 def test_days_that_only_the_count_has_are_pulled(
     service: ServiceOfRows, httpserver: HTTPServer, tmp_path: Path, days: list[str]

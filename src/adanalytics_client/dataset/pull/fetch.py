@@ -96,7 +96,9 @@ class Fetcher(ExportFetcher):
                     while waiting and len(running) < AT_A_TIME:
                         query = waiting.pop()
                         spool = _spool_of(query, service, self.store)
-                        running[pool.submit(self._pull, spool)] = query
+                        is_empty = service.lacks(query.first, query.last)
+                        pull = partial(self._pull, spool, is_empty=is_empty)
+                        running[pool.submit(pull)] = query
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         query = running.pop(future)
                         try:
@@ -137,11 +139,21 @@ class Fetcher(ExportFetcher):
         if stopped:
             raise stopped
 
-    def _pull(self, spool: Spool) -> Pulled:
-        """Pull one query; runs on its own thread."""
+    def _pull(self, spool: Spool, *, is_empty: bool) -> Pulled:
+        """Pull one query; runs on its own thread.
+
+        Days that the service seems to lack, and so `is_empty`, may be absent (404), too.
+        """
         # An export is one moment of the service's data, in which nothing drifts.
         pull = self.pull_export if spool.query.way == "export" else self._pull_pages
-        pulled = Pulled(pull(spool), spool)
+        try:
+            hours = pull(spool)
+        except errors.NotFound:
+            if not is_empty:
+                raise
+            tables = EventTables(self.identity.names, self.types)
+            hours, _ = write_hours(spool.query, tables, (), self.folder, self.identity, self.now())
+        pulled = Pulled(hours, spool)
         for finished in pulled.hours:
             report = HourWritten(str(finished.hour), finished.record.rows)
             notify(self.client.observer.written, report)
