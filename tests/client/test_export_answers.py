@@ -3,6 +3,7 @@
 import gzip
 import json
 import logging
+from codecs import BOM_UTF8
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,24 @@ def test_the_first_answer_may_name_the_file(export: OneExport, body: Any) -> Non
         "format": "csv",
     }
     assert [*export.files] == ["out.csv"]
+
+
+@pytest.mark.parametrize("status", [200, 202])
+@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
+def test_an_answer_may_begin_with_a_byte_order_mark(
+    export: OneExport, kind: str, status: int
+) -> None:
+    """As a page of events may."""
+
+    def says(answer: Any, status: int = 200) -> Say:
+        return Say(BOM_UTF8 + json.dumps(answer).encode(), status, {"Content-Type": kind})
+
+    export.says(
+        bulk_export=[says({"status": "queued", "status_url": "/st"}, status)],
+        st=[says({"status": "done", "url": "/f.csv"})],
+        f_csv=[Say(BOM_UTF8 + FILE, headers=CSV)],
+    )
+    assert export.fetch() == BOM_UTF8 + FILE
 
 
 def test_a_location_header_is_polled_and_may_be_the_file(export: OneExport) -> None:

@@ -6,6 +6,7 @@ is in the profile of the service is read there only.
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from urllib.parse import urldefrag
@@ -60,8 +61,9 @@ _REASONS = ("error", "reason", "message", "detail")
 _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 
-# The first bytes of JSON, HTML and XML.
+# The first bytes of JSON, HTML and XML, and what may stand before them.
 _MARKS = (b"{", b"[", b"<")
+_BLANK = BOM_UTF8 + b" \t\r\n"
 _LOOSE_KINDS = frozenset({"", "text/plain", "text/xml", "application/xml"})
 # Bytes of a response without the media type of JSON: a list of many signed addresses fits.
 _LARGEST_UNTYPED = 16 * 1024 * 1024
@@ -102,7 +104,7 @@ class StatusSink:
     def write(self, piece: bytes) -> bool:
         """Collect a body that begins like JSON or an HTML page; any other is the file."""
         self._body += piece
-        start = self._body.lstrip()
+        start = self._body.lstrip(_BLANK)
         self._file = bool(start) and not start.startswith(_MARKS)
         # No response about an export is this long, and a file without a type must not fill the
         # memory.
@@ -125,7 +127,7 @@ class StatusSink:
 
 def read_body(reply: Reply) -> Json:
     """Return JSON, or None for a success that only its head describes."""
-    readable = reply.status != NO_CONTENT and reply.body.lstrip().startswith(_MARKS)
+    readable = reply.status != NO_CONTENT and reply.body.lstrip(_BLANK).startswith(_MARKS)
     return parse(reply.body) if readable else None
 
 
