@@ -80,10 +80,12 @@ class CountedDays:
     Attributes:
         different_days: how each day that differs does so, in words.
         unknown_days: why the count of a day is not known, in words.
+        failures: the error of the request that was to tell the count of a day.
     """
 
     different_days: Mapping[date, str] = field(default_factory=dict)
     unknown_days: Mapping[date, str] = field(default_factory=dict)
+    failures: Mapping[date, BaseException | None] = field(default_factory=dict)
 
 
 def compare_days(
@@ -106,7 +108,10 @@ def compare_days(
         differences = yield from _compare_range(session, pull)
     except NotCounted as error:
         LOG.warning("The events of %s were not compared with a count: %s", pull, error)
-        return CountedDays(unknown_days=dict.fromkeys(days, str(error).rstrip(".")))
+        return CountedDays(
+            unknown_days=dict.fromkeys(days, str(error).rstrip(".")),
+            failures=dict.fromkeys(days, error.__cause__),
+        )
     except ProtocolError as error:
         return CountedDays(dict.fromkeys(days, error.message.rstrip(".")))
     first_open = first_open_day(session)

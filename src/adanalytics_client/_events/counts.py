@@ -62,7 +62,10 @@ def optional(operation: Operation[T]) -> Operation[T | None]:
 
 
 class NotCounted(Exception):
-    """A request for the service's count failed; the text says why."""
+    """A request for the service's count failed; the text says why.
+
+    Its cause is the error of the request, if there is one.
+    """
 
 
 def first_open_day(session: Session) -> date:
@@ -168,4 +171,4 @@ def request_place(session: Session, days: Slice, place: int) -> Operation[Fetche
     except AdAnalyticsError as error:
         if isinstance(error, ProtocolError) and not error.unreadable:
             raise
-        raise NotCounted(error.message) from None
+        raise NotCounted(error.message) from error

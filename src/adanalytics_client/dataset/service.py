@@ -249,11 +249,13 @@ def count_days(client: View, service: ServiceDays, events: Mapping[date, int]) -
     One request is sent for each run of days between which no other day has data, if they agree.
     """
     differing, uncounted = dict[date, str](), dict[date, str]()
+    failures = dict[date, BaseException | None]()
     for run in runs_to_count(service, events):
         counts = client.compare_days({day: events[day] for day in run}, service.days)
         differing |= counts.different_days
         uncounted |= counts.unknown_days
-    return CountedDays(differing, uncounted)
+        failures |= counts.failures
+    return CountedDays(differing, uncounted, failures)
 
 
 def _is_zero(row: "SummaryRow") -> bool:

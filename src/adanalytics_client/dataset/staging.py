@@ -8,7 +8,7 @@ a day that never adds up is rejected.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 from itertools import chain
 
@@ -200,14 +200,19 @@ class Staging:
         self.losses.clear()
         self._clear_spools()
 
-    def take_counts(self, differences: Mapping[date, str]) -> None:
+    def take_counts(
+        self, differences: Mapping[date, str], uncounted: Collection[date] = ()
+    ) -> None:
         """Commit the days that wait, except those whose events differ from the service's count.
 
         Args:
             differences: how each of those days differs, in words.
+            uncounted: the days that the next sync has to count.
         """
         for day in sorted(self.uncounted.keys() - differences.keys()):
             self._confirm(day)
+            if day in uncounted:
+                self._doubt(day)
         self.uncounted.clear()
         self.differing.update(differences)
         self._miscounted |= differences.keys()

@@ -36,7 +36,7 @@ from .report import FailedQuery, SyncReport, write_report
 from .service import ServiceDays, count_days, fetch_names, fetch_service_days
 from .staging import Staging
 
-# After these the next sync asks for the names again.
+# After these the next sync asks for the count or the names again.
 _TEMPORARY = (TransportError, RequestLimitReached, ServerError)
 # Nothing depends on names, so nobody waits for them for long.
 _NAME_ATTEMPTS = 2
@@ -137,7 +137,9 @@ class Update(NamedTuple):
                 and not record_of(day).rows
                 and Hour(day, 23).is_over(self.now())
             } | days
-        staging.take_counts(count_days(self.client, service, days).different_days)
+        counts = count_days(self.client, service, days)
+        uncounted = {day for day, error in counts.failures.items() if isinstance(error, _TEMPORARY)}
+        staging.take_counts(counts.different_days, uncounted)
 
     def take_losses(self, staging: Staging) -> None:
         """Compare hours of days that are not over with the service's totals, if they lost events.

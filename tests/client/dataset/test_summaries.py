@@ -11,8 +11,10 @@ from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import API, ServiceOfRows
 from werkzeug import Request, Response
 
+from adanalytics_client import RetryPolicy
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.hours.compare import TOTAL
+from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import NotFound, ProtocolError
 
 DAYS = [f"2026-01-{number}" for number in (14, 15, 16)]
@@ -308,6 +310,31 @@ def test_only_the_day_that_lost_an_event_differs_from_its_count(
         (problem,) = dataset.verify(client).problems
     assert str(problem.day) == DAYS[1]
     assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[1]}"
+
+
+def test_a_day_whose_count_fails_is_counted_by_the_next_sync(
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
+) -> None:
+    for day in DAYS:
+        service.summary[day] = {"visits": 7}
+    fails = [True]
+
+    def answer(request: Request) -> Response:
+        is_count = request.args["per_page"] == "1"
+        return Response(status=503) if is_count and fails[0] else service._events(request)
+
+    replace_handler(httpserver, "events", answer)
+    with service.client() as client:
+        hasty = client.with_options(retry=RetryPolicy(attempts=1, patience=0))
+        assert dataset.sync(hasty).events == 72
+        service.rows[DAYS[1], 5] = []
+        assert dataset.sync(hasty).left == 0
+        fails[0] = False
+        assert dataset.sync(client).changed.keys() == {Hour(date.fromisoformat(DAYS[1]), 5)}
+        assert dataset.verify(client).is_whole
+        service.asked.clear()
+        assert dataset.sync(client).wanted == 0
+    assert service.asked == ["dates", "summary"]
 
 
 def test_an_error_behind_the_last_event_is_no_count(
