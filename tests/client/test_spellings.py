@@ -71,6 +71,7 @@ TIMES = [
     *("2026-01-15T00:00:00.123456789Z", "2026-01-15T00:00:00.123000Z", "2026-01-15t00:00:00z"),
     *("2026-01-15T24:00:00Z", "2026-01-15T00:00:60Z", "2026-01-15T00:00:00+05:30"),
     *("2026-01-15T00:00:00+0530", "2026-01-15T00:00:00+05", "2026-01-15T00:00:00+25:00"),
+    *("2026-01-15 00:00:00,123", "2026-01-15T00:00:00,5Z", "2026-01-15T00:00:00,"),
     *("1768435200", "1768435200000", "2026-01-15", "2026-1-5", "20260115", "15.01.2026"),
     *("1768435200.25", "1768435200123456", "1768435200123456789", "2026011513", "1.7684352e9"),
     *("2026-02-30", " 2026-01-15", "\u0662026-01-15", "0000-01-01", "10000-01-01", "9999-12-31"),
@@ -179,6 +180,15 @@ def test_every_door_takes_a_text_alike(kind: str, pool: ProcessPoolExecutor) -> 
         assert all(value == expected for value in values.values()), (spelling, values)
         if expected[0] == "string":
             assert expected[1] == spelling
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_a_time_may_have_a_decimal_comma(door: Door) -> None:
+    """As in ISO 8601, and in what Python's logging writes."""
+    assert value_at(door, "event_time", "2026-01-15 03:04:05,678") == (
+        "timestamp[ms, tz=UTC]",
+        "2026-01-15 03:04:05.678Z",
+    )
 
 
 def keeps(cell: tuple[str, Any], spelling: str) -> bool:

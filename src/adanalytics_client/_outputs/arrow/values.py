@@ -46,9 +46,11 @@ _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1
 _FLAGS = {"true": True, "false": False, "t": True, "f": False, "0": False, "1": True}
 # PostgreSQL leaves out the minutes of an offset of whole hours:
 # https://www.postgresql.org/docs/current/datatype-datetime.html#DATATYPE-DATETIME-OUTPUT
+# ISO 8601 has the comma, too, and Python's logging writes it before the milliseconds:
+# https://docs.python.org/3/library/logging.html#logging.Formatter.formatTime
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
-    r"(?:\.(?P<fraction>\d{1,9}?)0*)?(?P<zone>[Zz]|[+-]\d\d(?::?\d\d)?)?",
+    r"(?:[.,](?P<fraction>\d{1,9}?)0*)?(?P<zone>[Zz]|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII,
 )
 # The years of times in nanoseconds: 1677 to 2262.
