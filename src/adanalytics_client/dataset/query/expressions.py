@@ -81,9 +81,11 @@ def _moment(place: str, expression: str) -> str:
         for digits in UNITS.values()
         if digits <= decimals
     )
-    number = f"CASE strpos({place} || '.', '.') - 1 {cases} END"
-    is_number = f"regexp_full_match({place}, '[0-9]+([.][0-9]+)?')"
-    text = f"CAST({place} AS {expression})"
+    plain = f"CAST(CAST({place} AS DECIMAL(28, 9)) AS VARCHAR)"
+    number = f"CASE strpos({plain}, '.') - 1 {cases} END"
+    is_number = f"regexp_full_match({place}, '[0-9]+([.][0-9]+)?([eE][+]?[0-9]+)?')"
+    # DuckDB reads no small letters and no comma.
+    text = f"CAST(translate({place}, 'tz,', 'TZ.') AS {expression})"
     return f"CASE WHEN {is_number} THEN {make}({number}) AT TIME ZONE 'UTC' ELSE {text} END"
 
 
