@@ -65,9 +65,11 @@ def changes_of(record: DayRecord) -> list[DayChange]:
         names = dict.fromkeys((*before, *after))
         if earlier.totals is None or later.totals is None:
             names = {EVENTS: None}
-        # Without events, every sum is 0.
+        # Without events, every sum is 0, and what has no sum on the other side has none.
         before = {name: before.get(name, None if earlier.rows else 0) for name in names}
         after = {name: after.get(name, None if later.rows else 0) for name in names}
+        if not (earlier.rows and later.rows):
+            names = dict.fromkeys(name for name in names if None not in (before[name], after[name]))
         changed = [name for name in names if before[name] != after[name]]
         if changed:
             changes.append(

@@ -32,6 +32,7 @@ def service(httpserver: HTTPServer) -> ServiceOfRows:
                 "event_id": f"{day}-{hour}",
                 "event_time": f"{day}T{hour:02}:00:00Z",
                 "event_type": "impression",
+                "note": "any text",
             }
             service.rows[day, hour] = [json.dumps(event)]
     return service
@@ -80,6 +81,9 @@ def test_a_day_that_the_service_has_no_longer_is_emptied(
         report = dataset.sync(client)
         assert (report.events, report.left) == (24, 0)
         assert {hour.day.isoformat() for hour in report.changed} == {DAYS[0], DAYS[2]}
+        # A field of texts has no sum, before and after.
+        (change,) = report.restated
+        assert change.before == {"events": 24, "impressions": 24}
         # Each of the two days is pulled, and counted.
         assert service.asked.count("events") == 4
         assert dataset.verify(client).is_whole
