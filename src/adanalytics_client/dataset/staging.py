@@ -27,6 +27,7 @@ from .records.contents import Contents
 from .records.layout import Hour, hours_of
 from .records.manifest import OUTDATED, UNCONFIRMED, DayRecord, FinishedHour
 from .report import FailedQuery, SyncReport
+from .schema import tell_hours
 from .service import ServiceDays
 
 _HoursByDay = defaultdict[date, dict[Hour, FinishedHour]]
@@ -307,8 +308,7 @@ class Staging:
         """
         for day, difference in sorted(self.differing.items()):
             self._keep_totals(day)
-            # A range that leaves out its end would bring none, either.
-            is_empty = not self._complete_record(day).rows
+            cause, advice = self._cause(day)
             rejected = sorted(hour for hour in self.wanted if hour.day == day)
             for hour in rejected:
                 self._staged[day].pop(hour, None)
@@ -321,6 +321,18 @@ class Staging:
                 for hour in discarded:
                     self._report.changed.pop(hour, None)
             self._doubt(day)
-            message = f"The events of {day} do not agree with the service: {difference}."
-            advice = remedy("end_of_range") if is_empty else Remedy()
+            message = f"The events of {day} do not agree with the service: {difference}.{cause}"
             yield FailedQuery(str(day), ProtocolError.__name__, message, tuple(rejected), advice)
+
+    def _cause(self, day: date) -> tuple[str, Remedy]:
+        """Return what may be the cause of a difference, as a further sentence, and the remedy."""
+        parts = self._complete_record(day).by_hour.values()
+        numbers = {part.rows for part in parts}
+        # A range that leaves out its end would bring none, either.
+        if not any(numbers):
+            return "", remedy("end_of_range")
+        types, names = self._contents.schema.union, self._contents.identity.names
+        if len(parts) > len(numbers) == 1 and not tell_hours(types, names):
+            text = f" Each hour has {max(numbers):,}, as if the service ignored the hour, and the"
+            return f"{text} events have no field with a known time.", remedy("time_field")
+        return "", Remedy()

@@ -316,6 +316,25 @@ def test_only_the_day_that_lost_an_event_differs_from_its_count(
     assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[1]}"
 
 
+def test_a_service_that_ignores_the_hour_is_said(
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
+) -> None:
+    """Where events do not tell their time, the hours of a day are requested one by one."""
+    texts = [json.dumps({"at": f"{DAYS[0]} 03:00", "n": number}) for number in range(5)]
+    service.rows, service.summary = {(DAYS[0], 3): texts}, {}
+
+    def answer(request: Request) -> Response:
+        request.args = request.args.copy()
+        request.args.pop("hour", None)
+        return service._events(request)
+
+    replace_handler(httpserver, "events", answer)
+    with service.client() as client:
+        (failed,) = dataset.sync(client).failed
+    assert "2026-01-14. Each hour has 5, as if the service ignored the hour" in failed.message
+    assert failed.remedy.code == "time_field"
+
+
 def test_a_day_whose_count_fails_is_counted_by_the_next_sync(
     service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
