@@ -147,6 +147,8 @@ def test_tools_answer_as_the_commands_do(
             rows = [dict(zip(record["columns"], row, strict=True)) for row in record["rows"]]
             assert rows == json.loads(run(tool, *words, "-f", "json").stdout)
             assert record["row_count"] == len(rows)
+            # The options are the session's own.
+            assert "ignores" not in str(record.get("notes"))
 
 
 def test_reports_are_those_of_the_commands(talk: Talk, service: LocalServer) -> None:

@@ -124,9 +124,11 @@ class ExampleCommand(click.Command):
             if option.name not in {None, "profile", "zone"}
             and root.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
         ]
-        if names and not any(option.name == "base_url" for option in self.run_options):
-            text = f"{ctx.command_path} sends nothing and ignores {', '.join(names)}."
-            current_invocation(ctx).notice(text)
+        sends = any(option.name == "base_url" for option in self.run_options)
+        invocation = current_invocation(ctx)
+        # A program gives the same options to all commands.
+        if names and not sends and not invocation.as_json:
+            invocation.notice(f"{ctx.command_path} sends nothing and ignores {', '.join(names)}.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete options, also those of the run, which the help names in one line."""
