@@ -1,6 +1,7 @@
 """Files of exports: their formats, and the sections that processes of a sync read."""
 
 import csv
+import errno
 import gzip
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
@@ -17,7 +18,8 @@ from pytest_httpserver import HTTPServer
 from tests.server_answers import answer
 
 from adanalytics_client import Client, ProtocolError
-from adanalytics_client.dataset import Dataset
+from adanalytics_client._export_files import ExportedFile
+from adanalytics_client.dataset import Dataset, DatasetError
 from adanalytics_client.dataset.hours import sections
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of
@@ -287,3 +289,14 @@ def test_an_interrupted_sync_does_not_sort_what_its_processes_left(
     monkeypatch.setattr(exports, "sort", lambda *_: pytest.fail("It was sorted."))
     report = Dataset(tmp_path / "events").sync(client, DAY, via="export", workers=2)
     assert [failed.kind for failed in report.failed] == ["TransportError"]
+
+
+def test_a_disk_that_is_full_of_an_export_is_named(
+    client: Client, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def download(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ExportedFile, "download", download)
+    with pytest.raises(DatasetError, match=rf"{dataset.place}.*: No space left on device"):
+        dataset.sync(client, DAY, via="export")

@@ -22,7 +22,7 @@ from adanalytics_client.dataset.hours.files import join_pieces, write_hours
 from adanalytics_client.dataset.hours.sections import Section, beginning_of
 from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.records.manifest import FinishedHour, Identity
-from adanalytics_client.dataset.storage.local import Store
+from adanalytics_client.dataset.storage.local import Store, write_errors
 
 from .spool import Spool, Start, folder_of
 from .workers import WorkerPool
@@ -109,7 +109,8 @@ class ExportFetcher:
         folder = self.store.local(folder_of(query)) or self.folder
         for number, saved in enumerate(files):
             path = folder / f"{query}-{number}.{job.order.format}"
-            ExportedFile(saved, self.client.connection).download(path)
+            with write_errors(str(folder)):
+                ExportedFile(saved, self.client.connection).download(path)
             # The stated number is that of the whole export.
             pieces = self._sort(start, path, total if len(files) == 1 else None)
             names = columns_in(path)
