@@ -503,7 +503,7 @@ def _apply(
 def _moment(value: Json) -> datetime | None:
     """Return a time as an aware datetime; one without a zone is UTC."""
     if isinstance(value, int | Decimal):
-        return from_epoch(str(value))
+        return from_epoch(value)
     with suppress(ValueError, TypeError, OverflowError):
         moment = datetime.fromisoformat(value)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

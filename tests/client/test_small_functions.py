@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adanalytics_client._base.clock import SystemClock
-from adanalytics_client._base.dates import add_months
+from adanalytics_client._base.dates import add_months, moment_of
 from adanalytics_client._base.escaping import legible, visible
 from adanalytics_client._base.files import open_beside, put_in_place
 from adanalytics_client._base.formats import suffix_of
@@ -51,6 +51,12 @@ FAILED = [{"errors": [{"message": "shard down"}, "slow"], "events": []}]
             lambda: bound(datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC), is_most=True),
             "2026-01-01T00:00:00.001Z",
         ),
+        # As Java writes milliseconds.
+        (
+            lambda: moment_of(Decimal("1.76848230925E12")),
+            datetime(2026, 1, 15, 13, 5, 9, 250_000, UTC),
+        ),
+        (lambda: moment_of(Decimal("1E999999999")), None),
         (lambda: visible("\x1b[31mRED\tx\ny"), r"\x1b[31mRED\tx\ny"),
         (
             lambda: legible("\u00e9\t\U0001f469\U0001f3fd\u05d0\n"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import ClassVar
@@ -292,16 +293,21 @@ Period.__module__ = "adanalytics_client"
 
 # The years 2001 to 2033, below the numbers that are a day and its hour, such as 2026011513.
 EPOCH = re.compile(r"(1[0-9]{9})((?:[0-9]{3}){0,3})(?:\.([0-9]+))?")
+# In plain notation a larger exponent could fill the memory.
+_MOST_DIGITS = 40
 
 
-def from_epoch(text: str) -> datetime | None:
+def from_epoch(value: object) -> datetime | None:
     """Return the time of a number of seconds, milliseconds or less since 1970, by its digits.
+
+    A Decimal may have an exponent, as in Java's 1.76848230925E12.
 
     Examples:
         >>> print(from_epoch("1768482309250"))
         2026-01-15 13:05:09.250000+00:00
     """
-    if not (epoch := EPOCH.fullmatch(text)):
+    is_short = isinstance(value, Decimal) and abs(value.adjusted()) < _MOST_DIGITS
+    if not (epoch := EPOCH.fullmatch(f"{value:f}" if is_short else str(value))):
         return None
     decimals = f"{epoch[2]}{epoch[3] or ''}"
     begin = datetime.fromtimestamp(int(epoch[1]), UTC)
@@ -321,7 +327,7 @@ def moment_of(value: object) -> datetime | None:
     """
     text = str(value)
     with suppress(ValueError):
-        moment = from_epoch(text)
+        moment = from_epoch(value)
         if moment is None and ISO_DAY.match(text):
             moment = datetime.fromisoformat(text)
         return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
