@@ -33,13 +33,12 @@ def compare(
     contents: Sequence[Content],
     check: Check,
     *,
-    needs_values: bool = False,
+    needs_end: bool = False,
 ) -> Operation[ExportStatus]:
     """Return the status with the rows of its files in place of those that were announced.
 
     Args:
-        needs_values: whether somebody reads the values, so that a file which readers take in
-            several ways is refused, also with `check="none"`, as is a last record that may be cut.
+        needs_end: whether to refuse a last record that may be cut in spite of `check="none"`.
 
     Raises:
         DownloadError: when the rows differ from the number that was announced, or from the
@@ -67,12 +66,7 @@ def compare(
             f"The file may be incomplete: {doubt}, and the service states no number of events.",
             remedy=advice,
         )
-    if not all(content.is_strict for content in contents):
-        problem = "The file has text behind the end of a quoted field, against RFC 4180"
-        if needs_values:
-            raise DownloadError(f"{problem}.", remedy="Pull pages, or report it to the service.")
-        LOG.warning("%s: readers may take its values in several ways.", problem)
-    if check != "none" or needs_values:
+    if check != "none" or needs_end:
         _check_end(contents, advice)
     if check != "none":
         yield from _check_days(session, order, contents, total)

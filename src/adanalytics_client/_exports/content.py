@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, tzinfo
 from itertools import chain
-from operator import itemgetter
 from typing import BinaryIO
 
 import msgspec
@@ -55,7 +54,6 @@ AGAIN = Remedy("Download it again.", code="download_again")
 """The remedy for a file that another download may bring whole."""
 
 _HOLE = bytes(16)
-_FIRST_BYTE = itemgetter(slice(1))
 _MARK_OF_LINE = b"\n" + BOM_UTF8
 _NO_LENGTH = "the service did not announce its length"
 
@@ -69,8 +67,6 @@ class Content(msgspec.Struct, frozen=True):
         is_closed: whether the last record is known to be whole, as its line end shows. CSV may end
             without one (RFC 4180, section 2), and a cut in its last field looks the same.
         is_framed: whether a length, a checksum or HTTP itself showed the end of the body.
-        is_strict: whether each quoted field ends at its second quote, as in RFC 4180. Spark, for
-            one, writes a quote within a field as \\", which other readers take for the end.
         days: the days of some of its events, the first and the last ones among them.
         columns: the names of its columns; none for a format without columns.
     """
@@ -79,7 +75,6 @@ class Content(msgspec.Struct, frozen=True):
     doubt: str = ""
     is_closed: bool = True
     is_framed: bool = True
-    is_strict: bool = True
     days: frozenset[date] = frozenset()
     columns: Sequence[str] = ()
 
@@ -228,9 +223,6 @@ class _CsvTable:
     def __init__(self, order: FileOrder) -> None:
         self._order = order
         self._in_quotes = False
-        # Whether a piece ended right behind a quote, and the last byte outside of quotes.
-        self._is_behind_quote, self._last = False, b"\n"
-        self._is_strict = True
         self._rest = b""
         self._header = b""
         self._names: list[str] = []
@@ -276,7 +268,6 @@ class _CsvTable:
         return Content(
             self._rows,
             is_closed=is_closed,
-            is_strict=self._is_strict,
             days=frozenset(self._days.dates),
             columns=tuple(self._names),
         )
@@ -305,28 +296,12 @@ class _CsvTable:
             raise _incomplete("it has a run of zero bytes")
         self._end = (self._end + piece)[-_AT_ONCE:]
         parts = piece.split(b'"')
-        plain = parts[self._in_quotes :: 2]
-        self._check_ends(plain)
-        self._rest += b"".join(plain)
+        self._rest += b"".join(parts[self._in_quotes :: 2])
         self._in_quotes ^= len(parts) % 2 == 0
-        self._is_behind_quote = piece.endswith(b'"') and not self._in_quotes
         *lines, self._rest = self._rest.split(b"\n")
         if len(self._rest) > _LONGEST_RECORD:
             raise _incomplete("it has no line ends")
         self._count(lines)
-
-    def _check_ends(self, plain: list[bytes]) -> None:
-        """Look at the texts between quoted ones for one that goes on behind the end of a field."""
-        ends = {b"", b"\r", b"\n", self._separator}
-        first = 0 if self._in_quotes or self._is_behind_quote else 1
-        if ends.issuperset(map(_FIRST_BYTE, plain[first:])):
-            self._last = next((text[-1:] for text in reversed(plain) if text), self._last)
-            return
-        for number, text in enumerate(plain):
-            # Only a quote at the begin of a field begins a quoted one.
-            is_quoted = number >= first and self._last in {b"\n", self._separator}
-            self._is_strict &= not is_quoted or text[:1] in ends
-            self._last = text[-1:] or self._last
 
     def _sample(self, line: bytes) -> None:
         """Read the days of a record that may have quotes; of a part of one, there are none."""

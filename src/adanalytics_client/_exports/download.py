@@ -152,7 +152,7 @@ class ExportDownload:
                 self.status,
                 contents,
                 self._check,
-                needs_values=self._any_format,
+                needs_end=self._any_format,
             )
         except DownloadError:
             for transfer in transfers:

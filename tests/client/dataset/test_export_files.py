@@ -20,7 +20,7 @@ from tests.server_answers import answer
 from adanalytics_client import Client, ProtocolError
 from adanalytics_client._export_files import ExportedFile
 from adanalytics_client.dataset import Dataset, DatasetError
-from adanalytics_client.dataset.hours import sections
+from adanalytics_client.dataset.hours import events, sections
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.sections import PARQUET, Section, beginning_of
 from adanalytics_client.dataset.pull import exports
@@ -94,6 +94,17 @@ def test_a_csv_file_may_have_any_separator_that_a_download_knows(
     assert read(file).to_pydict() == {
         name: [*column] for name, column in zip(header, zip(*cells, strict=True), strict=True)
     }
+
+
+def test_text_behind_a_quoted_field_is_found_at_any_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "day.csv"
+    file.write_bytes(b"event_id,os\n" + b'1,"a"\n' * 9 + b'2,"a"x\n3,"a"\n')
+    for size in range(13, 80):
+        monkeypatch.setattr(events, "CSV_BLOCK", size)
+        with pytest.raises(ProtocolError, match="follows the end of a quoted field"):
+            read(file)
 
 
 def test_quoted_empty_cells_alone_have_the_type_of_a_documented_field(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from csv import reader
 from functools import partial
 from gzip import GzipFile
-from io import BufferedIOBase
+from io import BufferedIOBase, RawIOBase
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,6 +42,8 @@ CSV_BLOCK = 1024 * 1024
 # A day and a clock without an offset.
 _LOCAL_TIME = re.compile(rb'"?\d{4}-\d\d-\d\d[Tt ][\d:.]+"?')
 _EVENT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+_FIRST_BYTE = itemgetter(slice(1))
 
 # Rows of a parquet file.
 _ROWS_READ = 16_384
@@ -176,7 +179,7 @@ class EventTables:
     ) -> Iterator[Table]:
         try:
             reader = csv.open_csv(
-                lines,
+                pa.PythonFile(_StrictLines(lines, separator.encode()), mode="r"),
                 read_options=csv.ReadOptions(
                     block_size=CSV_BLOCK, use_threads=False, column_names=[*names]
                 ),
@@ -196,6 +199,46 @@ class EventTables:
             if "Empty CSV file" in str(error):
                 return
             raise _unreadable(error) from None
+
+
+class _StrictLines(RawIOBase):
+    """Lines of CSV, of which none has text behind the end of a quoted field (RFC 4180).
+
+    Spark, for one, writes a quote within a field behind a backslash, and Arrow takes it for the end
+    of the field.
+    """
+
+    def __init__(self, lines: BufferedIOBase | pa.NativeFile, separator: bytes) -> None:
+        self._lines = lines
+        self._starts = {b"\n", separator}
+        self._ends = {b"", b"\r", *self._starts}
+        self._in_quotes = self._is_behind_quote = False
+        # The last byte outside of quotes.
+        self._last = b"\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if piece := self._lines.read(size):
+            self._check(piece)
+        return piece
+
+    def _check(self, piece: bytes) -> None:
+        parts = piece.split(b'"')
+        plain = parts[self._in_quotes :: 2]
+        first = 0 if self._in_quotes or self._is_behind_quote else 1
+        if self._ends.issuperset(map(_FIRST_BYTE, plain[first:])):
+            self._last = next((text[-1:] for text in reversed(plain) if text), self._last)
+        else:
+            for number, text in enumerate(plain):
+                # Only a quote at the begin of a field begins a quoted one.
+                is_quoted = number >= first and self._last in self._starts
+                if is_quoted and text[:1] not in self._ends:
+                    raise _unreadable("text follows the end of a quoted field, against RFC 4180")
+                self._last = text[-1:] or self._last
+        self._in_quotes ^= len(parts) % 2 == 0
+        self._is_behind_quote = piece.endswith(b'"') and not self._in_quotes
 
 
 def columns_in(path: Path) -> list[str]:
