@@ -68,6 +68,7 @@ def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) 
         ("events", "parameter hour", "ignored"),
         ("events", "parameter page", "heeded"),
         ("events", "order", "none"),
+        ("events", "empty hour", "404"),
         ("field", "click", "flag as 0 or 1, up to 1 character"),
         ("field", "hits", "integer, up to 1 character"),
         ("field", "ymdh", "text, up to 1 character; used as event_time"),
@@ -87,7 +88,7 @@ def test_a_fact_that_was_seen(subject: str, fact: str, value: str) -> None:
             "ymdh": ColumnProfile("text"),
         },
         pages=PageProfile(
-            "meta.n", order="", days="exclusive", heeds={"page": True, "hour": False}
+            "meta.n", order="", days="exclusive", heeds={"page": True, "hour": False}, empty="404"
         ),
         export=ExportProfile({"file": "link"}, columns=("id", "os"), same_rows=False),
         headers=HeaderProfile(),
@@ -102,6 +103,8 @@ def test_what_was_not_seen_is_published_or_unknown() -> None:
     first, *_, request_id, limit = facts(ServiceProfile())
     assert first == Fact("events", "list", "data", "published")
     assert {request_id.source, limit.source} == {"unknown"}
+    assumption = Fact("events", "empty hour", "an empty list", "assumed")
+    assert assumption in facts(ServiceProfile(pages=PageProfile()))
     without = "No event was seen, so its fields stay unknown: probe a partner with data."
     assert without in consequences(ServiceProfile(pages=PageProfile()))
 

@@ -240,3 +240,4 @@ def test_a_command_that_sends_nothing_names_the_options_that_it_ignores(run: Run
     assert done.exit_code == 0
     assert done.stderr.endswith("skill sends nothing and ignores --rows-key, --map.\n")
     assert run("--quiet", "--map", "revenue=rev", "skill").stderr == ""
+    assert "ignores" not in run("--map", "revenue=rev", "status").stderr

@@ -258,10 +258,10 @@ def test_a_mixed_list_is_read_as_values() -> None:
 
 def test_decimals_are_written_with_their_digits() -> None:
     value = {
-        "b": [Decimal("1.50"), None, True],
+        "b": [None, True, (Decimal("1.50"),)],
         "a": {"é": Decimal("1E-9"), "big": Decimal("1E99")},
     }
-    text = '{"a":{"big":1E+99,"é":0.000000001},"b":[1.50,null,true]}'
+    text = '{"a":{"big":1E+99,"é":0.000000001},"b":[null,true,[1.50]]}'
     assert json_text(value, sort_keys=True) == text
     assert json_text({"b": Decimal("0E-9"), "a": [1]}) == '{"b":0.000000000,"a":[1]}'
 

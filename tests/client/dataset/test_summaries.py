@@ -316,6 +316,23 @@ def test_only_the_day_that_lost_an_event_differs_from_its_count(
     assert problem.what == f"the service counts 23, fewer than the 24 events of {DAYS[1]}"
 
 
+def test_a_day_without_any_of_its_events_is_no_matter_of_the_hour(
+    service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
+) -> None:
+    service.rows, service.summary = {(DAYS[0], 3): ['{"n":1}']}, {}
+
+    def answer(request: Request) -> Response:
+        if "hour" in request.args:
+            return Response('{"data":[],"meta":{"total":0}}', mimetype="application/json")
+        return service._events(request)
+
+    replace_handler(httpserver, "events", answer)
+    with service.client() as client:
+        (failed,) = dataset.sync(client).failed
+    assert "the hour" not in failed.message
+    assert "belong to the range" in failed.remedy
+
+
 def test_a_service_that_ignores_the_hour_is_said(
     service: ServiceOfRows, dataset: Dataset, httpserver: HTTPServer
 ) -> None:
