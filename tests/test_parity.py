@@ -24,7 +24,7 @@ from adanalytics_client._base import formats as file_formats
 from adanalytics_client._base.urls import OPERATIONS
 from adanalytics_client._base.validation import EXTRA_OF
 from adanalytics_client._json.columns import EVENT_COLUMNS, GROUP_COLUMNS, SUMMARY_COLUMNS
-from adanalytics_client._json.fields import GROUPS, ID_OF, TABLE_OF
+from adanalytics_client._json.fields import GROUPS, ID_OF
 from adanalytics_client._json.rates import RATES
 from adanalytics_client._shapes.service import Grouping
 from adanalytics_server.accounts.people import Role
@@ -76,11 +76,6 @@ def test_all_know_the_same_groupings() -> None:
 @pytest.mark.parametrize("name", ["docs/reference/command-line.md", "README.md"])
 def test_pages_name_each_grouping(group: str, name: str) -> None:
     assert re.search(rf"`{group}`|[\[ |]{group}[\]|,]", page(name))
-
-
-@pytest.mark.parametrize("table", TABLE_OF.values())
-def test_pages_name_the_table_of_each_group(table: str) -> None:
-    assert f"`{table}`" in page("docs/how-to/query-a-dataset.md")
 
 
 def test_an_account_takes_the_roles_of_the_server() -> None:

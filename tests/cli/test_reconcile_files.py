@@ -200,7 +200,7 @@ BROKEN = {
     ",,\n1,2,3\n": "has no heading that is known. It begins with: nothing. Name its columns",
     ",".join(map(str, range(9_999))): "has no heading that is known. It begins with: 0, 1, 2",
     "day,note\n2026-01-15,x\n": "no column that is known as a figure",
-    "impressions,clicks\n1,2\n": "no column that is known as a day, a campaign or a demand tag",
+    "impressions,clicks\n1,2\n": "no column that is known as one of day, campaign, demand_tag",
     HEADING + ROW + ROW: "rows 2 and 3: nothing tells these rows of 2026-01-15 A apart",
     HEADING + ROW + "soon,A,1,2\n": "row 3, day: 'soon' is not a day. Write",
     HEADING + ROW + "2026-01-16,A,many,2\n": "row 3, impressions: 'many' is not a number. "

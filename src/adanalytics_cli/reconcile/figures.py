@@ -1,4 +1,4 @@
-"""Our figures by day, campaign and demand tag, from the summary or from the events of a dataset."""
+"""Our figures by day, campaign and so on, from the summary or from the events of a dataset."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence

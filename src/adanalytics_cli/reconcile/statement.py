@@ -1,4 +1,4 @@
-"""The other side's figures by day, campaign and demand tag, read from their report."""
+"""The other side's figures by day, campaign and so on, read from their report."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -271,7 +271,7 @@ class _Table:
             if key not in keys:
                 raise self.unmapped(f"the {key}", key)
         if not keys:
-            raise self.unmapped("a day, a campaign or a demand tag", "day")
+            raise self.unmapped(f"one of {', '.join(GROUPS)}", "day")
         # A summary has one grouping: of a campaign and its tag, the campaign is what people
         # compare.
         if not by and not both_groups:

@@ -125,7 +125,7 @@ class SummaryProfile:
 
     Attributes:
         rows_key: the path of the list of rows, such as `data`; `$` if it is the whole body.
-        columns: the columns by grouping: `none`, `day`, `campaign`, `demand_tag`.
+        columns: the columns by grouping, such as `day`; those of `none` are not grouped.
         sums: the field of events that adds up to a column, by the column; `event_type` if the
             column is the number of events of its type.
 

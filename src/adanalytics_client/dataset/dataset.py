@@ -259,9 +259,9 @@ class Dataset:
     def commit(self, client: "Client", parts: "Iterable[Part]") -> SyncReport:
         """Make the tasks' hours visible; existing events are replaced only if a day's totals match.
 
-        Committing the same parts again changes nothing. Names of campaigns and demand tags are
-        requested by `sync` only. If a day lacks parts or differs from the
-        summary, the report's `failed` names the day and the command that completes it.
+        Committing the same parts again changes nothing. Names, such as those of campaigns, are
+        requested by `sync` only. If a day lacks parts or differs from the summary, the report's
+        `failed` names the day and the command that completes it.
 
         Args:
             client: requests the summary and the list of days with data, and downloads a file again
@@ -619,9 +619,9 @@ class Dataset:
         underscore in front. A filter on `date` or `hour` limits which files are read. `traffic` is
         `events` without the filtered ones, so that its figures agree with the summary; if no field
         says which events are filtered, both are the same. Both contain the hours that the
-        dataset's manifest lists when the query starts. `campaigns` and `demand_tags` have the
-        names that syncs learned: `campaign_id`, `campaign_name` and `partner`, or `demand_tag_id`,
-        `demand_tag_name` and `partner`.
+        dataset's manifest lists when the query starts. A table for each group of a summary with
+        ids has the names that syncs learned: `campaigns` has `campaign_id`, `campaign_name` and
+        `partner`.
 
         The rates of a summary are functions, such as `ecpm(revenue, impressions)`, which round as a
         summary does. Times are in UTC, and sums of money are exact. A division gives a float, or

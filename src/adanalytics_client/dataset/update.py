@@ -150,7 +150,7 @@ class Update(NamedTuple):
         staging.take_totals({hour: counts(hour.day, hour.hour) for hour in staging.losses})
 
     def take_names(self, days: Collection[date]) -> None:
-        """Request the names of campaigns and demand tags, if some days with events lack them.
+        """Request the names, such as those of campaigns, if some days with events lack them.
 
         That is one request for each of the two, normally once a day. A failure is logged: the
         dataset then only lacks names.

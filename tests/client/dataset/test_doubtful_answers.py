@@ -15,6 +15,7 @@ from werkzeug import Response
 
 from adanalytics_client import Client
 from adanalytics_client._base.choices import Via
+from adanalytics_client._json.fields import ID_OF
 from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.records.manifest import seal
@@ -123,8 +124,9 @@ def test_events_that_arrive_twice_start_their_query_again(
     assert Dataset(tmp_path).sync(client, "2026-01-15", via="pages").events == 300
     # The pages alone show it, so the summary is not asked for again.
     # Behind a last page that is full, one more is asked for; then the day is counted. The names of
-    # campaigns and tags follow, and behind five of them, a second page is looked for.
-    assert asked(server) == {"dates": 1, "summary": 1 + 3, "events": (1 + 1) + (3 + 1) + 1}
+    # each group follow, and behind the five demand tags, a second page is looked for.
+    names = len(ID_OF) + 1
+    assert asked(server) == {"dates": 1, "summary": 1 + names, "events": (1 + 1) + (3 + 1) + 1}
 
 
 def of_hours(*numbers: int) -> dict[tuple[str, int], Sequence[str]]:

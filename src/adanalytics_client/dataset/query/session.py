@@ -122,8 +122,8 @@ class QuerySession:
     """DuckDB over datasets, closed to everything but their files.
 
     Its views are `events`, which has a `dataset` column if there are several datasets, `traffic`,
-    which is `events` without the filtered ones, and the names in `campaigns` and `demand_tags`; its
-    functions are the rates of a summary.
+    which is `events` without the filtered ones, and the names, such as `campaigns`; its functions
+    are the rates of a summary.
     """
 
     _datasets: Mapping[str, CommittedFiles]

@@ -1,4 +1,4 @@
-"""The names of campaigns and demand tags, which events do not have: by id, from summaries."""
+"""The names of campaigns and so on, which events do not have: by id, from summaries."""
 
 from collections.abc import Collection, Mapping
 from datetime import date
