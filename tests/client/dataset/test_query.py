@@ -293,6 +293,29 @@ def test_ctrl_c_ends_a_query(
     assert not any(isinstance(each, pa.RecordBatchReader) for each in done)
 
 
+class Unborn(ThreadPoolExecutor):
+    """Has a thread that never starts: a signal came between."""
+
+    def submit(self, _: Callable[..., Any], /, *__: Any, **___: Any) -> Future[Any]:
+        return Future()
+
+
+def test_ctrl_c_ends_a_query_whose_thread_never_starts(
+    events: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adanalytics_client.dataset.query.session.ThreadPoolExecutor", Unborn)
+    monkeypatch.setattr("adanalytics_client.dataset.query.session._MOST_INTERRUPTS", 3)
+    strike, second = (
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)) for seconds in (0.3, 20)
+    )
+    strike.start()
+    second.start()
+    with pytest.raises(KeyboardInterrupt):
+        Dataset(events).query("SELECT 1")
+    assert not second.finished.is_set()
+    second.cancel()
+
+
 def test_the_relation_joins_other_data(events: Path) -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE names AS SELECT 'US' AS country, 'United States' AS name")

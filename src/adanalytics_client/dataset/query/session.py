@@ -51,6 +51,7 @@ _ARROW_LACKS: Mapping[str, str] = {
     "time": "VARCHAR",
 }
 _ANSWER = "adanalytics_answer"
+_MOST_INTERRUPTS = 3000
 # A division by zero has no result; infinity would be the largest one of an order.
 _NO_INFINITY = ("SET ieee_floating_point_ops = false", "SET error_on_division_by_zero = false")
 
@@ -99,9 +100,12 @@ def open_session(
     datasets = {place: CommittedFiles.read(place) for place in places}
 
     def interrupt() -> None:
-        # Again and again, because DuckDB forgets it until it executes the query.
+        # Again and again, because DuckDB forgets it until it executes the query; not without end,
+        # because a signal that arrives while the thread starts can keep it from starting.
         idle = worker.submit(bool)
-        while wait([idle], timeout=0.01).not_done:
+        for _ in range(_MOST_INTERRUPTS):
+            if wait([idle], timeout=0.01).done:
+                break
             connection.interrupt()
 
     with ExitStack() as stack:
