@@ -79,11 +79,7 @@ def mcp(
     with TemporaryDirectory(prefix="adanalytics-") as work:
         serve(
             Session(
-                options=[
-                    *invocation.connection_words(),
-                    f"--max-wait={max_wait:g}",
-                    f"--rate-limit={settings.rate_limit}",
-                ],
+                options=[*invocation.connection_words(), f"--max-wait={max_wait:g}"],
                 partners=partners,
                 sign_in=int(credential is not None and credential.kind == "password"),
                 place=location or default_dataset(),

@@ -62,20 +62,23 @@ class Invocation:
             click.echo(fitted(text, sys.stderr), err=True)
 
     def command_line(self, *words: str) -> str:
-        """Return the command line that runs `words` for the same service and partner."""
+        """Return the command line that runs `words` for the same service, partner and quota."""
         return shlex.join(["adanalytics", *self.connection_words(), *words])
 
     def connection_words(self) -> list[str]:
-        """Return the options that name the same service and partner."""
-        option_values = {
+        """Return the options that name the same service, partner and quota."""
+        option_values: dict[str, object] = {
             "--profile": self.profile,
             "--base-url": self.base_url,
             "--partner": self.partner,
             "--rows-key": self.rows_key,
             "--time-field": self.time_field,
             "--zone": self.zone,
+            "--rate-limit": self.rate_limit,
         }
-        options = [word for name, value in option_values.items() if value for word in (name, value)]
+        options: list[str] = []
+        for name, value in option_values.items():
+            options += [] if value in (None, "") else [name, str(value)]
         for pair in self.fields.items():
             options += ["--map", "=".join(pair)]
         return options

@@ -133,10 +133,14 @@ def test_off_a_terminal_one_line_says_what_was_done(
     assert checked.stderr.startswith("OK: 168 hours, 1,200 events; compared with the summary: ")
 
 
-def test_check_none_is_part_of_the_command_that_goes_on(shop: Shop, folder: Path) -> None:
+@pytest.mark.parametrize("limit", [(), ("--rate-limit", "500"), ("--rate-limit", "0")])
+def test_the_command_that_goes_on_has_the_options(
+    shop: Shop, folder: Path, limit: tuple[str, ...]
+) -> None:
     words = (FIRST, SECOND, "--to", folder, "--check", "none")
-    stopped = shop.sync(*words, "--max-requests", "2")
-    command = f"adanalytics sync {FIRST} {SECOND} --to {folder} --via pages --check none\n"
+    stopped = shop.sync(*words, *limit, "--max-requests", "2")
+    command = " ".join(["adanalytics", *limit, "sync", *map(str, words)])
+    command = command.replace(" --check", " --via pages --check") + "\n"
     assert (stopped.exit_code, f"Continue with: {command}" in stopped.stderr) == (5, True)
 
 
