@@ -4,6 +4,7 @@ A new grouping, field, format, operation or extra that one of them lacks fails h
 says what to change for it.
 """
 
+import io
 import re
 import tomllib
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from adanalytics_client._base.validation import EXTRA_OF
 from adanalytics_client._json.columns import EVENT_COLUMNS, GROUP_COLUMNS, SUMMARY_COLUMNS
 from adanalytics_client._json.fields import GROUPS, ID_OF
 from adanalytics_client._json.rates import RATES
+from adanalytics_client._outputs.open import open_output
 from adanalytics_client._shapes.service import Grouping
 from adanalytics_server.accounts.people import Role
 from adanalytics_server.api import summaries
@@ -117,6 +119,11 @@ def test_all_know_the_same_formats() -> None:
     for suffix, name in file_formats.SUFFIXES.items():
         assert suffix.removeprefix(".") in FORMATS[name].suffixes
         assert FORMATS[name].is_binary == (name in file_formats.BINARY)
+
+
+@pytest.mark.parametrize("form", file_formats.FORMATS)
+def test_write_has_a_class_for_each_format(form: str) -> None:
+    open_output(io.BytesIO(), form).abort()
 
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)

@@ -177,7 +177,7 @@ def test_max_events_holds_for_files(variant: Variant, stand_in: StandIn, tmp_pat
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out", "^out has no suffix: events are written as jsonl, csv, parquet, arrow"),
+        ("out", f"^out has no suffix: events are written as {', '.join(FORMATS)}"),
         ("out.xlsx.gz", r"^out.xlsx.gz ends in \.xlsx: events are .*pass format="),
         ("out.parquet.gz", "Leave .gz out"),
     ],
