@@ -12,7 +12,7 @@ from uuid import UUID
 import httpx
 import msgspec
 import pytest
-from tests.client.test_service_file import FULL
+from tests.client.test_service_profile import FULL
 from tests.server.speaking import API, DAY, ORDER
 
 from adanalytics_client import Client, ServiceProfile

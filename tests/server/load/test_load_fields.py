@@ -1,13 +1,26 @@
-"""What becomes of a row's fields, in every format."""
+"""What becomes of a row's fields, in every format: names, mappings, times, types of Parquet."""
 
 import gzip
+import importlib.util
+import sys
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from adanalytics_server.loading.load import LoadReport
+from adanalytics_server.clock import rfc3339
+from adanalytics_server.loading.load import LoadReport, load_file
+from adanalytics_server.loading.mapping import Mapping, MappingError
+from adanalytics_server.loading.rows import LoadError
+from adanalytics_server.loading.values import parse_timestamp
 from adanalytics_server.storage.events import LogEvent, decode_event, encode_event
 from adanalytics_server.storage.store import PartnerStore
 
@@ -171,3 +184,310 @@ def test_a_derived_id_leaves_a_key_value_of_its_name_alone(load: Load, stored: S
     load("day.jsonl", msgspec.json.encode(row).decode())
     (event,) = stored()
     assert (event.auction_id, event.key_values) == (FULL["auction_id"], row["key_values"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "constants", "where", "message"),
+    [
+        (["event_time"], [], [], "--map 'event_time' is not in the form NAME=VALUE"),
+        ([], ["=1"], [], "--set '=1' is not in the form NAME=VALUE"),
+        ([], [], ["click"], "--where 'click' is not in the form NAME=VALUE"),
+        (["event_tme=t"], [], [], "--map: unknown field 'event_tme'; known fields: "),
+        ([], ["price=1"], [], "key_values, campaign_name, demand_tag_name"),
+        (["os=a", "os=b"], [], [], "--map: the field 'os' is already given"),
+        (["os=a"], ["os=b"], [], "--set: the field 'os' is already given"),
+        ([], ["os=a", "os=b"], [], "--set: the field 'os' is already given"),
+        ([], ["revenue=1,5"], [], "--set revenue: '1,5' is not a decimal number"),
+        ([], ["event_type=view"], [], "--set event_type: 'view' is not one of ad_request,"),
+    ],
+)
+def test_an_option_that_cannot_be_meant(
+    columns: list[str], constants: list[str], where: list[str], message: str
+) -> None:
+    with pytest.raises(MappingError) as caught:
+        Mapping.parse(columns=columns, constants=constants, where=where)
+    assert message in str(caught.value)
+
+
+def test_values_and_columns_may_hold_equals_signs() -> None:
+    mapping = Mapping.parse(
+        columns=["os=a=b"], constants=['key_values={"x":"1=1"}', "country="], where=["c=d=e"]
+    )
+    assert mapping.columns == {"os": "a=b"}
+    assert mapping.constants == {"key_values": {"x": "1=1"}, "country": None}
+    assert mapping.where == (("c", "d=e"),)
+
+
+@pytest.mark.parametrize(
+    ("row", "taken"),
+    [
+        ({"click": "1", "site": "a"}, True),
+        ({"click": 1, "site": "a"}, True),
+        ({"click": "1", "site": "b"}, False),
+        ({"click": "1.0", "site": "a"}, False),
+        ({"click": True, "site": "a"}, False),
+        ({"click": None, "site": "a"}, False),
+        ({"click": "1"}, False),
+    ],
+)
+def test_all_conditions_must_hold_on_the_raw_text(row: dict[str, object], taken: bool) -> None:
+    assert Mapping.parse(where=["click=1", "site=a"]).takes(row) is taken
+
+
+def test_an_empty_condition_takes_what_is_null_or_absent() -> None:
+    mapping = Mapping.parse(where=["site="])
+    assert [mapping.takes(row) for row in ({"site": ""}, {"site": None}, {}, {"site": "a"})] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_one_column_can_feed_two_fields_and_a_renamed_field_leaves_its_own_column() -> None:
+    fields = Mapping.parse(columns=["creative_id=ad", "deal_id=ad"]).fields_by_column()
+    assert [field for field, _ in fields["ad"]] == ["creative_id", "deal_id"]
+    assert "deal_id" not in fields
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical", "zoned"),
+    [
+        ("2026-01-15T00:00:00Z", "2026-01-15T00:00:00.000Z", True),
+        ("2026-01-15t00:00:00z", "2026-01-15T00:00:00.000Z", True),
+        ("2026-01-15 13:05", "2026-01-15T13:05:00.000Z", False),
+        ("2026-01-15 13:05:09.9", "2026-01-15T13:05:09.900Z", False),
+        ("2026-01-15 13:05:09,1239999999+00:00", "2026-01-15T13:05:09.123Z", True),
+        ("2026-01-15T23:59:59.9999999Z", "2026-01-15T23:59:59.999Z", True),
+        ("2026-01-15T00:30:00+01", "2026-01-14T23:30:00.000Z", True),
+        ("2026-01-15T00:30:00+0545", "2026-01-14T18:45:00.000Z", True),
+        ("2026-12-31T23:30:00-12:00", "2027-01-01T11:30:00.000Z", True),
+        ("1969-12-31T23:59:59.9999Z", "1969-12-31T23:59:59.999Z", True),
+        ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z", True),
+    ],
+)
+def test_known_forms(text: str, canonical: str, zoned: bool) -> None:
+    instant = parse_timestamp(text)
+    assert (rfc3339(instant.milliseconds), instant.zoned) == (canonical, zoned)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-15",
+        "2026-1-15T00:00:00Z",
+        "20260115T000000Z",
+        "2026-W03-4T00:00:00",
+        "2026-01-15T24:00:00Z",
+        "2026-01-15T12:60:00Z",
+        "2026-01-15T12:00:60Z",
+        "2026-01-15T12:00:00+24:00",
+        "2026-01-15T12:00:00+01:60",
+        "2026-01-15T12:00:00 UTC",
+        "2026-02-30T12:00:00Z",
+        "2026-01-15T12:00:00Z\n",
+        "٢٠٢٦-01-15T12:00:00Z",
+        "0999-12-31T23:00:00Z",
+        "1000-01-01T00:00:00+01:00",
+        "9999-12-31T23:30:00-01:00",
+        "1736942400",
+    ],
+)
+def test_other_forms_and_times_that_do_not_exist(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not |does not exist|is outside"):
+        parse_timestamp(text)
+
+
+@given(
+    st.datetimes(min_value=datetime(1000, 1, 2), max_value=datetime(9999, 12, 30)),  # noqa: DTZ001  # the zone comes next
+    st.integers(-23 * 60 - 59, 23 * 60 + 59),
+    st.sampled_from("T "),
+)
+def test_every_time_in_every_zone_is_cut_to_the_millisecond(
+    moment: datetime, minutes: int, separator: str
+) -> None:
+    local = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
+    instant = parse_timestamp(local.isoformat(separator))
+    since = local - datetime(1970, 1, 1, tzinfo=UTC)
+    assert instant == (since // timedelta(milliseconds=1), True)
+    assert parse_timestamp(rfc3339(instant.milliseconds)) == instant
+
+
+needs_arrow = pytest.mark.skipif(
+    importlib.util.find_spec("pyarrow") is None, reason="pyarrow, of the extra arrow, is missing"
+)
+
+
+def write(path: Path, columns: dict[str, object]) -> None:
+    table = import_module("pyarrow").table(columns)
+    import_module("pyarrow.parquet").write_table(table, path)
+
+
+def load_columns(store: PartnerStore, path: Path, columns: dict[str, Any]) -> LoadReport:
+    write(path, columns)
+    return load_file(store, path, partner_id="acme", currency="USD", mapping=Mapping.parse())
+
+
+@needs_arrow
+def test_arrow_types_become_the_same_events_as_text(
+    store: PartnerStore, tmp_path: Path, load: Load, stored: Stored
+) -> None:
+    arrow = import_module("pyarrow")
+    # 13:03:13.442999999 of one zone, cut; and a time before it without an offset of its own.
+    nanoseconds = int(datetime(2019, 11, 24, 13, 3, 13, tzinfo=UTC).timestamp()) * 10**9
+    report = load_columns(
+        store,
+        tmp_path / "day.parquet",
+        {
+            "event_time": arrow.array(
+                [nanoseconds + 442_999_999, nanoseconds + 10**9],
+                arrow.timestamp("ns", tz="Europe/Berlin"),
+            ),
+            "received_at": arrow.array([None, 1_574_607_600_000_000], arrow.timestamp("us")),
+            "event_type": arrow.array(["impression", "error"]).dictionary_encode(),
+            "supply_tag_id": arrow.array([1, 2**63 - 1], arrow.int64()),
+            "campaign_id": arrow.array([None, 7], arrow.int32()),
+            "revenue": arrow.array([Decimal("0.002500001"), None], arrow.decimal128(38, 9)),
+            "is_filtered": [None, True],
+            "key_values": arrow.array(
+                [[("b", "1"), ("a", "2")], None], arrow.map_(arrow.string(), arrow.string())
+            ),
+            "note": ["ignored", None],
+        },
+    )
+    assert (report.rows, report.stored, report.times_without_zone) == (2, 2, 1)
+    assert report.ignored_columns == ("note",)
+    first, second = stored()
+    assert first.event_time == "2019-11-24T13:03:13.442Z"
+    assert (first.revenue, first.key_values) == ("0.002500001", {"a": "2", "b": "1"})
+    assert (second.event_time, second.received_at) == (
+        "2019-11-24T13:03:14.000Z",
+        "2019-11-24T15:00:00.000Z",
+    )
+    assert (second.supply_tag_id, second.campaign_id, second.is_filtered) == (2**63 - 1, 7, True)
+    same = (
+        "event_time,received_at,event_type,supply_tag_id,campaign_id,revenue,is_filtered,key_values\n"
+        '2019-11-24T13:03:13.442Z,,impression,1,,0.002500001,,"{""a"":""2"",""b"":""1""}"\n'
+        "2019-11-24T13:03:14Z,2019-11-24T15:00:00Z,error,9223372036854775807,7,,true,\n"
+    )
+    assert load("day.csv", same).duplicates == 2
+
+
+@needs_arrow
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        (
+            "revenue",
+            [0.1, None],
+            ":1: revenue: expected a decimal number, not a floating-point number",
+        ),
+        ("campaign_id", [1, None], ""),
+        (
+            "campaign_id",
+            [None, 1.5],
+            ":2: campaign_id: expected an integer, not a floating-point number",
+        ),
+        ("os", ["ios", "iOS"], ":2: os: 'iOS' is not lower case"),
+        ("cost", [None, Decimal("1E-10")], ":2: cost: '0.0000000001' has more than 9 digits"),
+        ("domain", [None, ["a"]], ":2: domain: expected a string, not an array"),
+        ("event_date", [None, date(2019, 11, 25)], ":2: event_date: '2019-11-25' contradicts"),
+        ("event_time", [datetime(2019, 11, 24, tzinfo=UTC), None], ":2: event_time: the row has"),
+        ("event_type", ["click", None], ":2: event_type: the row has no value"),
+    ],
+)
+def test_a_bad_value_names_its_row(
+    store: PartnerStore, tmp_path: Path, column: str, values: list[object], message: str
+) -> None:
+    columns: dict[str, object] = {
+        "event_time": ["2019-11-24T13:00:00Z"] * 2,
+        "event_type": ["impression"] * 2,
+        "supply_tag_id": [1, 1],
+        column: values,
+    }
+    if not message:
+        assert load_columns(store, tmp_path / "day.parquet", columns).stored == 2
+        return
+    with pytest.raises(LoadError) as caught:
+        load_columns(store, tmp_path / "day.parquet", columns)
+    assert message in str(caught.value)
+
+
+@needs_arrow
+def test_a_key_of_a_map_that_is_there_twice_names_its_row(
+    store: PartnerStore, tmp_path: Path
+) -> None:
+    arrow = import_module("pyarrow")
+    pairs = [[("a", "1")], [("a", "1"), ("b", "1"), ("a", "2")]]
+    columns = {
+        "event_time": ["2019-11-24T13:00:00Z"] * 2,
+        "event_type": ["impression"] * 2,
+        "supply_tag_id": [1, 1],
+        "key_values": arrow.array(pairs, arrow.map_(arrow.string(), arrow.string())),
+    }
+    with pytest.raises(LoadError, match=r":2: key_values: more than one value for 'a'"):
+        load_columns(store, tmp_path / "day.parquet", columns)
+
+
+@needs_arrow
+@pytest.mark.parametrize("content", [b"", b"PAR1 but no more", b"event_time\n"])
+def test_a_file_that_is_no_parquet(load: Load, content: bytes) -> None:
+    with pytest.raises(LoadError, match=r"cannot be read as parquet \(.+\); nothing was"):
+        load("day.parquet", content)
+
+
+@needs_arrow
+@pytest.mark.parametrize("unit", ["s", "ms"])
+def test_a_time_that_python_cannot_hold(store: PartnerStore, tmp_path: Path, unit: str) -> None:
+    arrow = import_module("pyarrow")
+    columns = {
+        "event_time": arrow.array([10**15], arrow.timestamp(unit, tz="UTC")),
+        "event_type": ["click"],
+        "supply_tag_id": [1],
+    }
+    with pytest.raises(LoadError, match=r"day.parquet:1: event_time: '.+' is not an ISO 8601"):
+        load_columns(store, tmp_path / "day.parquet", columns)
+
+
+@needs_arrow
+def test_a_column_that_is_missing(store: PartnerStore, tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="supply_tag_id: the file has no such column"):
+        load_columns(store, tmp_path / "day.parquet", {"event_time": ["a"], "event_type": ["b"]})
+
+
+def test_without_pyarrow_the_extra_is_named(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(LoadError, match=r'pip install "adanalytics\[arrow\]"'):
+        load("day.parquet", b"PAR1")
+
+
+def _odd(arrow: Any) -> dict[str, Any]:
+    """Columns with values that Python does not have, or that JSON has not."""
+    offsets = arrow.py_buffer(bytes([0, 0, 0, 0, 1, 0, 0, 0]))
+    return {
+        "no day": arrow.array([2**31 - 1], arrow.int32()).cast(arrow.date32()),
+        "no moments": arrow.array([[2**63 - 1]], arrow.list_(arrow.timestamp("us"))),
+        "no text": arrow.Array.from_buffers(
+            arrow.string(), 1, [None, offsets, arrow.py_buffer(b"\xff")]
+        ),
+        "lists as keys": arrow.array(
+            [[([1], "a")]], arrow.map_(arrow.list_(arrow.int64()), arrow.string())
+        ),
+        "bytes": arrow.array([b"\xff"], arrow.binary()),
+        "nested": arrow.array([[{"a": [1]}]]),
+        "duration": arrow.array([2**62], arrow.int64()).cast(arrow.duration("us")),
+    }
+
+
+@needs_arrow
+def test_columns_that_are_ignored_may_hold_anything(store: PartnerStore, tmp_path: Path) -> None:
+    odd = _odd(import_module("pyarrow"))
+    event = {"event_time": ["2026-01-15T00:00:00Z"], "event_type": ["click"], "supply_tag_id": [1]}
+    report = load_columns(store, tmp_path / "x.parquet", {**event, **odd})
+    assert {*report.ignored_columns} == {*odd}
+    for name in ("no day", "no moments", "no text"):
+        mapping = Mapping.parse(columns=[f"domain={name}"])
+        with pytest.raises(LoadError, match=r"x.parquet:1: domain: .* that cannot be read"):
+            load_file(
+                store, tmp_path / "x.parquet", partner_id="acme", currency="USD", mapping=mapping
+            )

@@ -1,4 +1,4 @@
-"""Signing in and out: who gets a session, how it is kept, and what ends it."""
+"""Sessions and API keys: who gets one, how it is shown and kept, and what ends it."""
 
 from collections.abc import Callable
 from http.cookies import SimpleCookie
@@ -210,3 +210,188 @@ def test_a_form_of_the_own_pages_is_taken_from_every_browser(
         answer = web.post("/settings/api-keys", data={"name": "a key"}, headers=sent)
         assert answer.status_code == 303, headers
     assert len(admin.list_keys(server.settings.data)) == 1 + len(OWN)
+
+
+KEYS = "/settings/api-keys"
+
+
+def status_with(server: LocalServer, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(server.url + DATES, headers=headers).status_code
+
+
+def test_the_list_tells_everything_but_the_key(
+    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+) -> None:
+    clock.advance(seconds=3600)
+    assert status_with(server, server.api_key) == 200
+    page = parse(web.get(KEYS))
+    cells = page.one("tbody").children[0].children
+    assert [cell.text for cell in cells[:5]] == [
+        "local server",
+        f"…{server.api_key[-4:]}",
+        server.email,
+        "2026-02-01 00:00 UTC",
+        "2026-02-01 01:00 UTC",
+    ]
+    assert server.api_key not in page.answer.text
+
+
+def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
+    server: LocalServer, web: httpx.Client, parse: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    made = web.post(KEYS, data={"name": "  nightly <sync>  "})
+    assert made.status_code == 303
+    answer = web.get(made.headers["location"])
+    page = parse(answer)
+    field = page.one("input", id="key")
+    key = field["value"]
+    assert "readonly" in field.attributes
+    assert "hidden" in page.one("button", id="copy").attributes
+    script = web.get(page.one("script")["src"])
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert len(script.text.splitlines()) <= 10
+    assert key.startswith("aak_")
+    assert status_with(server, key) == 200
+    listed = web.get(KEYS)
+    assert [item.name for item in admin.list_keys(server.settings.data)] == [
+        "local server",
+        "nightly <sync>",
+    ]
+    assert "nightly &lt;sync&gt;" in listed.text
+    assert key not in listed.text
+    assert key not in caplog.text
+    assert key not in str(answer.url)
+    assert key not in f"{made.headers}{answer.headers}"
+    for path in server.settings.data.rglob("*.db*"):
+        assert key.encode() not in path.read_bytes()
+
+
+def test_reloading_the_page_of_a_new_key_makes_no_other_and_shows_it_no_more(
+    server: LocalServer, web: httpx.Client, sign_in: SignIn, parse: Any
+) -> None:
+    admin.add_user(server.settings.data, "b@example.com", password="a good password", role="admin")
+    addresses = [web.post(KEYS, data={"name": name}).headers["location"] for name in ("a", "b")]
+    other = sign_in("b@example.com", "a good password")
+    for address, name in zip(addresses, ("a", "b"), strict=True):
+        assert other.get(address).status_code == 410
+        assert parse(web.get(address)).one("strong").text == name
+        again = web.get(address)
+        assert (again.status_code, "shown only once" in again.text) == (410, True)
+        assert "aak_" not in again.text
+    assert len(admin.list_keys(server.settings.data)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("", "A key needs a name."),
+        ("   ", "A key needs a name."),
+        ("x" * 101, "The name of a key can have at most 100 characters."),
+    ],
+)
+def test_a_key_without_a_usable_name_is_not_made(
+    server: LocalServer, web: httpx.Client, parse: Any, name: str, problem: str
+) -> None:
+    page = parse(web.post(KEYS, data={"name": name}))
+    assert page.answer.status_code == 400
+    assert page.one("p", role="alert").text == problem
+    assert "problem" in page.one("input", id="name")["aria-describedby"]
+    assert len(admin.list_keys(server.settings.data)) == 1
+
+
+def test_a_key_can_be_renamed_and_goes_on_working(
+    server: LocalServer, web: httpx.Client, parse: Any
+) -> None:
+    links = parse(web.get(KEYS)).all("a", **{"class": "button"})
+    page = parse(web.get(links[0]["href"]))
+    assert page.one("input", id="name")["value"] == "local server"
+    address = next(form["action"] for form in page.all("form") if form["action"] != "/logout")
+    wrong = web.post(address, data={"name": " "})
+    assert (wrong.status_code, "A key needs a name." in wrong.text) == (400, True)
+    assert web.post(address, data={"name": " nightly "}).headers["location"] == KEYS
+    assert [key.name for key in admin.list_keys(server.settings.data)] == ["nightly"]
+    assert status_with(server, server.api_key) == 200
+    assert web.post(f"{KEYS}/99/name", data={"name": "x"}).status_code == 404
+
+
+def test_deleting_asks_first_and_then_works_at_once(
+    server: LocalServer, web: httpx.Client, parse: Any
+) -> None:
+    key = admin.create_key(server.settings.data, server.email, name="old")
+    address = parse(web.get(KEYS)).all("a", **{"class": "button danger"})[1]["href"]
+    question = parse(web.get(address))
+    assert question.one("h1").text == "Delete this key?"
+    assert f"…{key[-4:]}" in question.one("dl").text
+    assert status_with(server, key) == 200
+    form = next(each for each in question.all("form") if each["action"] == address)
+    answer = web.post(form["action"])
+    assert answer.status_code == 303
+    assert "was deleted" in parse(web.get(answer.headers["location"])).one("p", role="status").text
+    assert status_with(server, key) == 401
+    assert status_with(server, server.api_key) == 200
+    assert web.get(address).status_code == 404
+    assert web.post(address).status_code == 404
+
+
+def test_deleting_twice_does_not_hit_a_key_named_like_the_number(
+    server: LocalServer, web: httpx.Client
+) -> None:
+    data = server.settings.data
+    admin.create_key(data, server.email, name="first")
+    kept = admin.create_key(data, server.email, name="2")
+    assert web.post(f"{KEYS}/2/delete").status_code == 303
+    assert web.post(f"{KEYS}/2/delete").status_code == 404
+    assert status_with(server, kept) == 200
+
+
+@pytest.mark.parametrize("number", ["99", "-1", "1.0", "local server", "٣", "9" * 400])
+def test_a_key_that_is_not_there_is_a_page(web: httpx.Client, number: str) -> None:
+    answer = web.get(f"{KEYS}/{number}/delete")
+    assert answer.status_code == 404
+    assert "This key does not exist" in answer.text
+
+
+def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
+    password = "a good password"
+    admin.add_user(
+        server.settings.data, "p@example.com", password=password, role="viewer", partners=("acme",)
+    )
+    client = sign_in("p@example.com", password)
+    for method, path in [
+        ("GET", KEYS),
+        ("POST", KEYS),
+        ("GET", f"{KEYS}/1/name"),
+        ("POST", f"{KEYS}/1/name"),
+        ("GET", f"{KEYS}/1/delete"),
+        ("POST", f"{KEYS}/1/delete"),
+    ]:
+        answer = client.request(method, path, data={"name": "mine"} if method == "POST" else None)
+        assert answer.status_code == 403
+        assert "Only admins" in answer.text
+    assert len(admin.list_keys(server.settings.data)) == 1
+    assert status_with(server, server.api_key) == 200
+    assert [link.text for link in parse(client.get("/")).one("nav").children] == ["Overview"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", KEYS), ("POST", f"{KEYS}/1/name"), ("POST", f"{KEYS}/1/delete")]
+)
+def test_nobody_does_anything_without_a_session(
+    server: LocalServer, method: str, path: str
+) -> None:
+    answer = httpx.request(method, server.url + path, data={"name": "mine"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/login?next={path}"
+    assert len(admin.list_keys(server.settings.data)) == 1
+    assert status_with(server, server.api_key) == 200
+
+
+def test_the_log_says_who_it_was(web: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    # The line is written after the answer, so that only a second request can be sure of it.
+    for _ in range(2):
+        web.get(KEYS)
+    assert f"GET {KEYS} 200" in caplog.text
+    assert "user:1" in caplog.text

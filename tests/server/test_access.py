@@ -1,8 +1,12 @@
-"""Who may read what: login, tokens, keys, roles; and that deletion is at once."""
+"""Who may read what: logins, tokens, keys, roles, names of hosts, and guessed passwords."""
 
+import asyncio
 import base64
+import re
+import socket
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,10 +16,21 @@ import jwt
 import pytest
 
 from adanalytics_server import admin
+from adanalytics_server.accounts import auth
+from adanalytics_server.accounts.auth import (
+    MOST_WRONG,
+    SIGN_IN_WINDOW_SECONDS,
+    SignIns,
+    TooManyAttempts,
+)
 from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
-from adanalytics_server.accounts.people import AccountError
+from adanalytics_server.accounts.people import AccountError, Accounts
+from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
+from adanalytics_server.serving.running import ServerThread
+from adanalytics_server.settings import Settings
+from adanalytics_server.storage.state import open_state
 
 API = "/api/partners/acme/ad-analytics"
 DATES = f"{API}/dates"
@@ -264,3 +279,180 @@ def test_a_state_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -
     state.chmod(0o644)
     admin.list_partners(tmp_path)
     assert state.stat().st_mode & 0o077 == 0
+
+
+OWN = ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000", "[::1]", "10.0.0.7", "0.0.0.0:1"]
+FOREIGN = ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example"]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [(host, 200) for host in OWN] + [(host, 400) for host in FOREIGN]
+)
+def test_only_own_names_and_addresses_are_answered(
+    server: LocalServer, host: str, status: int
+) -> None:
+    for path in ("/", "/livez"):
+        answer = httpx.get(server.url + path, headers={"Host": host})
+        assert answer.status_code == status
+        assert answer.headers["x-request-id"]
+        assert ("must name localhost" in answer.text) == (status == 400)
+
+
+def test_a_foreign_name_beside_an_own_one_is_refused(server: LocalServer) -> None:
+    own, foreign = b"Host: localhost\r\n", b"Host: evil.example\r\n"
+    address = httpx.URL(server.url)
+    for hosts in (own + foreign, foreign + own):
+        with socket.create_connection((address.host, address.port), timeout=20) as connection:
+            connection.sendall(b"GET /livez HTTP/1.1\r\n" + hosts + b"\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_server_that_others_reach_answers_to_any_name(tmp_path: Path) -> None:
+    app = create_app(Settings(data=tmp_path, any_host=True))
+
+    async def ask() -> int:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://stats.test") as client:
+            return (await client.get("/livez")).status_code
+
+    assert asyncio.run(ask()) == 200
+
+
+def test_pages_of_named_origins_only_may_read_the_api(tmp_path: Path) -> None:
+    origin = "http://localhost:5173"
+    preflight = {
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "authorization",
+    }
+    for cors in ((), (origin,)):
+        running = ServerThread(create_app(Settings(data=tmp_path, cors=cors)))
+        url = f"{running.url}/api/partners/acme/ad-analytics/dates"
+        for sender in (origin, "http://evil.example"):
+            is_known = sender in cors
+            headers = {"Origin": sender}
+            answer = httpx.get(url, headers=headers)
+            allowed = answer.headers.get("access-control-allow-origin")
+            assert (answer.status_code, allowed) == (401, sender if is_known else None)
+            asked = httpx.options(url, headers={**headers, **preflight})
+            assert (asked.status_code == 200) == is_known
+            if is_known:
+                assert asked.headers["access-control-allow-headers"] == "authorization"
+        running.stop()
+
+
+def test_the_page_of_the_api_is_there_when_asked_for_and_asks_this_server_only(
+    tmp_path: Path,
+) -> None:
+    for docs in (False, True):
+        running = ServerThread(create_app(Settings(data=tmp_path, docs=docs)))
+        page = httpx.get(f"{running.url}/docs")
+        parts = [*re.findall(r'(?:src|href)="(.*?)"', page.text), "/openapi.json"]
+        found = [httpx.get(f"{running.url}{part}").status_code for part in parts]
+        running.stop()
+        if not docs:
+            assert page.status_code == 404
+            continue
+        assert (page.status_code, found) == (200, [200] * 4)
+        assert "default-src 'none'; connect-src 'self'" in page.headers["content-security-policy"]
+        assert "//" not in "".join(parts)
+
+
+Attempt = Callable[[str, str], httpx.Response]
+
+
+@pytest.fixture(params=["api", "web"])
+def attempt(request: pytest.FixtureRequest, server: LocalServer) -> Attempt:
+    """Sign in by one of the two ways; eight passwords at a time take a busy machine seconds."""
+
+    def by_api(email: str, password: str) -> httpx.Response:
+        body = {"email": email, "password": password}
+        return httpx.post(f"{server.url}/api/auth/login", json=body, timeout=60)
+
+    def by_page(email: str, password: str) -> httpx.Response:
+        data = {"email": email, "password": password}
+        return httpx.post(f"{server.url}/login", data=data, timeout=60)
+
+    return by_api if request.param == "api" else by_page
+
+
+@pytest.mark.parametrize("email", ["admin@example.com", "nobody@example.com"])
+def test_the_sixth_attempt_is_refused_and_told_how_long_to_wait(
+    server: LocalServer, clock: Clock, attempt: Attempt, email: str
+) -> None:
+    for _ in range(MOST_WRONG):
+        assert attempt(email, "wrong").status_code in {401, 403}
+        clock.advance(seconds=10)
+    refused = attempt(email.upper(), server.password)
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == str(SIGN_IN_WINDOW_SECONDS - 10 * MOST_WRONG)
+    clock.advance(seconds=SIGN_IN_WINDOW_SECONDS - 10 * MOST_WRONG - 1)
+    assert attempt(email, "wrong").status_code == 429
+    clock.advance(seconds=1)
+    assert attempt(email, "wrong").status_code in {401, 403}
+    assert attempt(email, "wrong").status_code == 429
+
+
+def test_the_api_keeps_its_shape_and_the_page_says_it_in_words(
+    server: LocalServer, clock: Clock
+) -> None:
+    body = {"email": server.email, "password": "wrong"}
+    for _ in range(MOST_WRONG):
+        httpx.post(f"{server.url}/api/auth/login", json=body)
+    answer = httpx.post(f"{server.url}/api/auth/login", json=body)
+    assert answer.json() == {"error": "Too Many Requests"}
+    page = httpx.post(f"{server.url}/login", data=body)
+    assert (page.status_code, page.headers["retry-after"]) == (429, str(SIGN_IN_WINDOW_SECONDS))
+    assert "Try again in 15 min" in page.text
+
+
+def test_other_accounts_go_on(server: LocalServer, attempt: Attempt) -> None:
+    admin.add_user(server.settings.data, "b@example.com", password=PASSWORD, role="admin")
+    for _ in range(MOST_WRONG + 1):
+        attempt(server.email, "wrong")
+    assert attempt("b@example.com", PASSWORD).status_code in {200, 303}
+
+
+def test_a_right_password_forgives_the_wrong_ones_before(
+    server: LocalServer, attempt: Attempt
+) -> None:
+    for _ in range(2):
+        for _ in range(MOST_WRONG - 1):
+            assert attempt(server.email, "wrong").status_code in {401, 403}
+        assert attempt(server.email, server.password).status_code in {200, 303}
+
+
+def test_guesses_at_the_same_time_are_counted_exactly(
+    server: LocalServer, attempt: Attempt
+) -> None:
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda _: attempt(server.email, "wrong"), range(12)))
+    assert sum(answer.status_code != 429 for answer in answers) == MOST_WRONG
+
+
+def test_right_passwords_at_the_same_time_are_all_good(
+    server: LocalServer, attempt: Attempt
+) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: attempt(server.email, server.password), range(8)))
+    assert {answer.status_code for answer in answers} <= {200, 303}
+
+
+def test_the_memory_is_bounded_and_the_oldest_are_forgotten(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth, "MOST_ACCOUNTS", 3)
+
+    async def attempts() -> None:
+        async with open_state(tmp_path) as state:
+            await push_out_the_first(SignIns(Accounts(state, clock), clock))
+
+    async def push_out_the_first(sign_ins: SignIns) -> None:
+        for email in ["a"] * MOST_WRONG + ["b", "c"]:
+            await sign_ins.sign_in(email, "wrong")
+        with pytest.raises(TooManyAttempts):
+            await sign_ins.sign_in("a", "wrong")
+        for email in ["d", "e", "f"]:
+            await sign_ins.sign_in(email, "wrong")
+        await sign_ins.sign_in("a", "wrong")
+
+    asyncio.run(attempts())
