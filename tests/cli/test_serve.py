@@ -1,5 +1,8 @@
-"""`adanalytics serve` as a service: its log, its ends, its container; and how one gets there."""
+"""`adanalytics serve`, `server` and `demo`: logs, ends, the container, and data that fill it."""
 
+import builtins
+import csv
+import io
 import json
 import re
 import signal
@@ -11,10 +14,18 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from click.testing import Result
 from tests.cli.processes import TIMEOUT, Spawn, finish
 from tests.cli.run import Run
 
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.demo.run import Demo, Story
+from adanalytics_cli.server.demo_data import EMAIL, prepare_demo_data
 from adanalytics_cli.server.serve import serve
+from adanalytics_client import ExportJob
+from adanalytics_server.admin import list_users
+from adanalytics_server.local import LocalServer
 
 ROOT = Path(__file__).parents[2]
 
@@ -264,3 +275,254 @@ def test_from_an_empty_folder_to_a_summary(
     assert (summary.exit_code, json.loads(summary.stdout)[0]["requests"] > 0) == (0, True)
     server.send_signal(signal.SIGTERM)
     assert finish(server)[0] == 0
+
+
+HEADER = "event_time,event_type,supply_tag_id,note\n"
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def data_folder(run: Run, tmp_path: Path) -> str:
+    """A data folder with the partner acme and the admin ada."""
+    folder = str(tmp_path / "data")
+    add_user = ("server", "user", "add", "ada@example.org", "--role", "admin")
+    assert run("server", "partner", "add", "acme", "--data", folder).exit_code == 0
+    assert run(*add_user, "--password-stdin", "--data", folder, stdin=PASSWORD).exit_code == 0
+    return folder
+
+
+def rows(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def test_partners(run: Run, data_folder: str) -> None:
+    added = run("-v", "server", "partner", "add", "b", "--name", "B & Co", "--currency", "EUR",
+                "--data", data_folder)  # fmt: skip
+    assert added.stdout == ""
+    assert added.stderr == f"Added partner b (B & Co, EUR) in {data_folder}.\n"
+    assert rows(run("server", "partner", "list", "--data", data_folder)) == [
+        {"id": "acme", "name": "acme", "currency": "USD"},
+        {"id": "b", "name": "B & Co", "currency": "EUR"},
+    ]
+
+
+def test_users(run: Run, data_folder: str) -> None:
+    words = ["server", "user", "add", "bo@acme.example", "--role", "analyst", "--partner", "acme"]
+    assert (
+        run(*words, "--password-stdin", "--data", data_folder, stdin=PASSWORD + "\n").exit_code == 0
+    )
+    listed = rows(run("server", "user", "list", "--data", data_folder))
+    assert [each["email"] for each in listed] == ["ada@example.org", "bo@acme.example"]
+    assert run("server", "user", "delete", "bo@acme.example", "--data", data_folder).exit_code == 0
+    assert len(rows(run("server", "user", "list", "--data", data_folder))) == 1
+
+
+def test_keys(run: Run, data_folder: str) -> None:
+    words = ["server", "key", "create", "--user", "ada@example.org", "--name", "nightly"]
+    created = run(*words, "--data", data_folder)
+    assert (
+        created.stderr == "This key is not shown again. Clients read it from ADANALYTICS_API_KEY.\n"
+    )
+    key = created.stdout.strip()
+    assert created.stdout == f"{key}\n"
+    assert key.startswith("aak_")
+    (listed,) = rows(run("server", "key", "list", "--data", data_folder))
+    assert (listed["name"], listed["last_four"], listed["last_used_at"]) == (
+        "nightly",
+        key[-4:],
+        "",
+    )
+    assert key not in run("server", "key", "list", "--data", data_folder).stdout
+    (as_json,) = json.loads(
+        run("server", "key", "list", "-f", "json", "--data", data_folder).stdout
+    )
+    assert (as_json["id"], as_json["last_used_at"]) == (int(listed["id"]), None)
+    assert run("server", "key", "delete", "nightly", "--data", data_folder).exit_code == 0
+    assert rows(run("server", "key", "list", "--data", data_folder)) == []
+
+
+def test_load_reports_what_became_of_a_file(run: Run, data_folder: str, tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.write_text(
+        HEADER
+        + "2026-01-17 10:00:00,impression,1,a\n"
+        + "2026-01-18T10:00:00Z,click,1,b\n"
+        + "2026-01-18T10:00:00Z,click,1,c\n"
+    )
+    words = ["server", "load", str(path), "--partner", "acme", "--data", data_folder]
+    first = run(*words, "--where", "event_type=impression")
+    assert first.stdout == (
+        f"{path}: 3 rows, 1 event stored, 2 rows left out by --where, 1 day (2026-01-17)\n"
+        "  columns ignored: note\n"
+        "  times without a zone, taken as UTC: 1\n"
+    )
+    second = run(*words)
+    assert "3 rows, 2 events stored, 1 duplicate skipped, 1 day (2026-01-18)" in second.stdout
+
+
+def test_load_with_a_mapping(run: Run, data_folder: str, tmp_path: Path) -> None:
+    path = tmp_path / "raw.csv"
+    path.write_text("timestamp\n2026-01-17T10:00:00Z\n")
+    result = run(
+        *("server", "load", str(path), "--partner", "acme", "--data", data_folder),
+        *("--map", "event_time=timestamp", "--set", "event_type=click"),
+        *("--set", "supply_tag_id=1"),
+    )
+    assert "1 row, 1 event stored" in result.stdout
+
+
+def test_load_that_replaces_hours(run: Run, data_folder: str, tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    words = ["server", "load", str(path), "--partner", "acme", "--data", data_folder]
+    path.write_text(HEADER + "2026-01-17T10:00:00Z,impression,1,a\n")
+    run(*words)
+    path.write_text(HEADER + "2026-01-17T10:30:00Z,click,1,a\n")
+    assert "hours replaced: 1" in run(*words, "--replace-hours").stdout
+
+
+def test_load_of_changed_rows_says_how_to_replace_them(
+    run: Run, data_folder: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "day.csv"
+    words = ["server", "load", str(path), "--partner", "acme", "--data", data_folder]
+    row = "01890000-0000-7000-8000-00000000000{},2026-01-17T10:00:00Z,{},1\n"
+    header = "event_id,event_time,event_type,supply_tag_id\n"
+    path.write_text(header + "".join(row.format(n, "impression") for n in range(4)))
+    assert "differ" not in run(*words).stdout
+    assert "differ" not in run(*words).stdout
+    # The third comes twice, and only once as it is stored.
+    kinds = [(0, "click"), (1, "impression"), (2, "impression"), (2, "click"), (4, "impression")]
+    path.write_text(header + "".join(row.format(*each) for each in kinds))
+    told = run(*words).stdout
+    assert "5 rows, 1 event stored, 4 duplicates skipped" in told
+    assert "2 rows differ from those stored; --replace-hours replaces them" in told
+    path.write_text(header + row.format(0, "click"))
+    assert "1 event stored" in run(*words, "--replace-hours").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEADER + "2026-01-17T10:00:00Z,impression,1,a\n2026-01-17,clack,1,b\n", "day.csv:3: "),
+        (HEADER + "2026-01-17T10:00:00Z,clack,1,a\n", "day.csv:2: event_type: 'clack'"),
+        ("event_time\n2026-01-17T10:00:00Z\n", "event_type"),
+    ],
+)
+def test_a_bad_file_is_refused_as_a_whole(
+    run: Run, data_folder: str, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "day.csv"
+    path.write_text(text)
+    result = run("server", "load", str(path), "--partner", "acme", "--data", data_folder)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert "nothing was loaded" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    path.write_text(HEADER + "2026-01-17T10:00:00Z,impression,1,a\n")
+    again = run("server", "load", str(path), "--partner", "acme", "--data", data_folder)
+    assert "1 event stored" in again.stdout
+
+
+def test_generate_the_same_again(run: Run, data_folder: str) -> None:
+    words = ["server", "generate", "--partner", "acme", "--start", "-5d", "--days", "2",
+             "--events-per-day", "100", "--seed", "7", "--data", data_folder]  # fmt: skip
+    assert run(*words).stdout == "acme: 200 events stored on 2 days from 2026-01-15\n"
+    assert "0 events stored on 2 days from 2026-01-15, 200 already there" in run(*words).stdout
+
+
+def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "state.db").write_text("no database, but long enough to look like a file" * 99)
+    result = run("serve", "--data", str(tmp_path), "--port", "0")
+    assert result.exit_code == 1
+    assert "not a database" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demo"],
+        ["serve"],
+        ["server", "partner", "list"],
+        ["server", "load", "day.csv", "--partner", "acme"],
+        ["server", "generate", "--partner", "acme", "--start", "today"],
+    ],
+    ids=" ".join,
+)
+def test_without_the_server_extra(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
+) -> None:
+    real = builtins.__import__
+
+    def without_server(name: str, *rest: object) -> object:
+        if name.startswith("adanalytics_server"):
+            raise ModuleNotFoundError("No module named 'msgspec'", name="msgspec")
+        return real(name, *rest)  # type: ignore[arg-type]  # handed on as it came
+
+    monkeypatch.setattr(builtins, "__import__", without_server)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adanalytics-data").mkdir()
+    result = run(*words)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "Error: The embedded server needs the 'server' extra, which is not installed.",
+        "Install it: python -m pip install 'adanalytics[server]'",
+    ]
+
+
+def test_the_demo_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    invocation = Invocation()
+    demo = Demo(tmp_path, invocation, Story(invocation), events_per_day=600)
+    demo.run()
+    told = capsys.readouterr().out
+    assert "600 events in 25 requests" in told
+    assert "the export has the same 600 events" in told
+    assert all(len(line) <= 80 for line in told.splitlines())
+    # The test server's own admin has a known password and must not stay behind.
+    assert [user.email for user in list_users(demo.data)] == [EMAIL]
+
+
+@pytest.mark.parametrize(("lost", "said"), [(1, "the export has 599 "), (None, r" with 0\.000")])
+def test_a_difference_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: int | None, said: str
+) -> None:
+    """An export without one of its events, or with all of them without revenue."""
+    download = ExportJob.download
+
+    def change(job: ExportJob, to: Path) -> Path:
+        path = download(job, to)
+        with path.open(newline="") as text:
+            header, *rows = csv.reader(text)
+        if lost is None:
+            at = header.index("revenue")
+            rows = [[*row[:at], "0.000000000", *row[at + 1 :]] for row in rows]
+        with path.open("w", newline="") as text:
+            csv.writer(text).writerows([header, *rows[lost or 0 :]])
+        return path
+
+    monkeypatch.setattr(ExportJob, "download", change)
+    invocation = Invocation()
+    with pytest.raises(CommandError, match=said):
+        Demo(tmp_path, invocation, Story(invocation), events_per_day=600).run()
+
+
+def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
+    first = prepare_demo_data(tmp_path, Invocation(), events=10)
+    second = prepare_demo_data(tmp_path, Invocation(), events=10)
+    assert first.password is not None
+    assert [*first.sign_in("http://here")] == [
+        "Web area: http://here/",
+        f"  e-mail    {EMAIL}",
+        f"  password  {first.password}",
+    ]
+    assert [*second.sign_in("http://here")][-1] == "  password  the one shown on the first run"
+    assert first.password not in repr(first)
+    body = {"email": EMAIL, "password": first.password}
+    with LocalServer(data=tmp_path) as server:
+        assert httpx.post(f"{server.url}/api/auth/login", json=body).status_code == httpx.codes.OK
+
+
+def test_keep_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Demo, "run", lambda _demo: None)
+    kept = tmp_path / "kept"
+    assert f"adanalytics serve --demo --data {kept}" in run("demo", "--keep", str(kept)).stdout

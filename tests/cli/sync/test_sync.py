@@ -1,8 +1,12 @@
-"""What a sync pulls, what it leaves alone, and what each of that costs in requests."""
+"""What a sync pulls, and at what cost; where a dataset may be, and what it says of changes."""
 
 import json
 import re
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._json.fields import ID_OF
+from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
 
 Shop = Any
@@ -241,3 +246,247 @@ def test_pages_finish_what_exports_leave_out(
     assert done.exit_code == 3
     assert done.stderr.endswith(f"--to {place} --via pages\n")
     assert sync("--via", "pages").exit_code == 0
+
+
+Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
+
+
+def paths_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "data/date=2026-01-15/hour=13/part-0.parquet"])
+def test_a_folder_with_other_files_is_left_alone(shop: Shop, folder: Path, name: str) -> None:
+    other = folder / name
+    other.parent.mkdir(parents=True)
+    other.write_text("mine")
+    before = paths_in(folder)
+    result = shop.sync("--to", folder)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"Error: {folder} is not a dataset and holds {name.partition('/')[0]}.\n"
+        f"Name a new or an empty folder, such as {folder}/events\n"
+    )
+    assert paths_in(folder) == before
+    assert not shop.asked()
+
+
+@pytest.mark.parametrize(
+    "name", [".DS_Store", "lost+found/x", "_adanalytics/lock", "_adanalytics/scratch/cafe0123"]
+)
+def test_a_folder_with_nothing_of_anybody_is_taken(shop: Shop, folder: Path, name: str) -> None:
+    """Also what the very first moments of a sync leave, when it is killed in them."""
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).touch()
+    assert shop.run("verify", folder).exit_code == 1
+    assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
+    assert shop.run("verify", folder, "--until", "2026-01-15").exit_code == 0
+
+
+def test_what_others_put_beside_a_dataset_is_no_matter(shop: Shop, folder: Path) -> None:
+    shop.sync("2026-01-15", "--to", folder)
+    (folder / "README").touch()
+    assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
+
+
+def test_a_name_that_readers_cannot_have_is_refused(shop: Shop, folder: Path) -> None:
+    result = shop.sync("--to", f"{folder}\udcff")
+    assert result.exit_code == 2
+    assert "is not UTF-8 text" in result.stderr
+
+
+def test_a_folder_that_cannot_be_read_is_told(shop: Shop, folder: Path) -> None:
+    """A loop of links cannot be read by anybody, not even by root."""
+    folder.symlink_to(folder)
+    result = shop.sync("--to", folder)
+    assert result.exit_code in (1, 2)
+    assert str(folder) in result.stderr
+    assert "defect" not in result.stderr
+
+
+@pytest.mark.skipif(find_spec("fsspec") is None, reason="not installed: fsspec")
+def test_an_address_with_other_objects_is_left_alone(shop: Shop) -> None:
+    files = import_module("fsspec").filesystem("memory")
+    files.pipe_file("/elsewhere/thesis.txt", b"mine")
+    try:
+        result = shop.sync("--to", "memory://elsewhere")
+        assert result.exit_code == 2
+        assert "memory://elsewhere is not a dataset and holds thesis.txt." in result.stderr
+        assert files.find("/elsewhere") == ["/elsewhere/thesis.txt"]
+        assert shop.sync("--to", "memory://elsewhere/events").exit_code == 0
+    finally:
+        files.rm("/elsewhere", recursive=True)
+
+
+def restate(shop: Shop) -> tuple[str, str]:
+    """Take an impression with revenue from the second day; return its revenue before and after."""
+    rows = [row for row in shop.rows() if row["event_date"] == SECOND]
+    counted = [row for row in rows if not row["is_filtered"]]
+    gone = next(
+        row for row in counted if row["event_type"] == "impression" and Decimal(row["revenue"])
+    )
+    before = sum((Decimal(row["revenue"]) for row in counted), Decimal(0))
+    kept = [row for row in rows if row["event_hour"] == gone["event_hour"] and row != gone]
+    shop.load(kept, replace=True)
+    after = before - Decimal(gone["revenue"])
+    return (f"{before:f}".rstrip("0"), f"{after:f}".rstrip("0"))
+
+
+@pytest.fixture
+def restated(shop: Shop, folder: Path, copy_of_sync: Callable[..., Path]) -> tuple[str, str]:
+    copy_of_sync(shop, folder)
+    return restate(shop)
+
+
+def test_a_sync_says_what_was_restated(shop: Shop, folder: Path, restated: tuple[str, str]) -> None:
+    before, after = restated
+    done = shop.sync("--to", folder)
+    text = f"{SECOND} restated: 599 events instead of 600, revenue {after} instead of {before}, and"
+    assert (done.exit_code, text in done.stderr) == (0, True), done.stderr
+    assert "restated" not in shop.sync("--to", folder).stderr
+
+
+def test_changes_are_listed_with_the_moment_when_they_were_noticed(
+    shop: Shop, folder: Path, restated: tuple[str, str]
+) -> None:
+    told = json.loads(shop.sync("--to", folder, "--json").stdout)
+    shop.asked()
+    listed = json.loads(shop.run("changes", "--in", folder, "-f", "json").stdout)
+    assert (listed, shop.asked().total()) == (told["restated"], 0)
+    first = {"date": SECOND, "noticed_at": "2026-01-20T12:00:00Z", "figure": "events"}
+    assert listed[0] == {**first, "before": 600, "after": 599}
+    assert {row["figure"] for row in listed} >= {"events", "impressions", "revenue"}
+    assert shop.run("changes", FIRST, "--in", folder, "-f", "json").stdout == "[]\n"
+    csv = shop.run("changes", SECOND, SECOND, "--in", folder).stdout.splitlines()
+    assert csv[:2] == [
+        "date,noticed_at,figure,before,after",
+        f"{SECOND},2026-01-20T12:00:00Z,events,600,599",
+    ]
+    table = shop.run("changes", "-7d", "--in", folder, "-f", "table").stdout
+    assert "noticed at" in table.splitlines()[0]
+
+
+def test_each_restatement_is_kept(shop: Shop, folder: Path, restated: tuple[str, str]) -> None:
+    shop.sync("--to", folder)
+    shop.now = shop.now.replace(day=21)
+    restate(shop)
+    shop.sync("--to", folder)
+    rows = json.loads(shop.run("changes", "--in", folder, "-f", "json").stdout)
+    events = [(row["noticed_at"][:10], row["before"]) for row in rows if row["figure"] == "events"]
+    assert events == [("2026-01-20", 600), ("2026-01-21", 599)]
+
+
+def test_without_a_change(shop: Shop, folder: Path) -> None:
+    shop.sync(FIRST, "--to", folder)
+    result = shop.run("changes", "--in", folder, "-f", "table")
+    assert (result.exit_code, "No day was restated." in result.stdout) == (0, True)
+
+
+PERIOD = ("2026-01-14", "2026-01-16")
+
+
+@pytest.fixture
+def dataset(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dataset with a whole day, and with ten hours of another one; one stands in it."""
+    assert shop.sync("2026-01-14", "2026-01-15", "--to", folder).exit_code == 0
+    shop.now = shop.now.replace(day=16, hour=9, minute=30)
+    assert shop.sync("2026-01-16", "--to", folder).exit_code == 0
+    monkeypatch.chdir(folder)
+    shop.asked()
+    return folder
+
+
+def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
+    shown = shop.run("dates", *PERIOD, "--chart")
+    said = "Hours in the dataset of this folder:\n"
+    assert (shown.exit_code, shown.stderr) == (0, said)
+    assert shown.stdout.splitlines() == [
+        "        1   5    10   15   20   25   30",
+        "2026-01              ·█▒                  2/3",
+        "",
+        "hours: · 0  ░ 1-8  ▒ 9-16  ▓ 17-23  █ 24",
+        "Data on 2 of 3 days.",
+        "Missing:",
+        "  2026-01-14 no events",
+        "Last hour with data: 09:00 UTC, this hour.",
+    ]
+    assert not shop.asked()
+    assert "2026-01              ·█▒" in shop.run("dates", "--chart").stdout
+
+
+def test_hours_that_are_missing_are_named(
+    shop: Shop, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour without events is no hour with data, and an hour to come is not missing."""
+    shop.now = shop.now.replace(hour=14, minute=10)
+    holdings = Dataset(dataset).holdings()
+    assert holdings
+    holdings.events[date(2026, 1, 15)] |= dict.fromkeys((3, 4, 20), 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Dataset, "holdings", lambda _self: holdings)
+        _check_gaps(shop, dataset)
+
+
+def _check_gaps(shop: Shop, dataset: Path) -> None:
+    shown = shop.run("dates", "2026-01-15", "2026-01-16", "--chart").stdout
+    assert "▓▒" in shown
+    for gap in (
+        "2026-01-15 03:00 to 04:59 no events",
+        "2026-01-15 20:00 to 20:59 no events",
+        "2026-01-16 10:00 to 13:59 not pulled",
+    ):
+        assert f"  {gap}\n" in shown
+    rows = json.loads(shop.run("dates", "--in", dataset, "-f", "json").stdout)
+    assert [(row["date"][-2:], row["hours"]) for row in rows] == [("14", 0), ("15", 21), ("16", 10)]
+    assert [row["missing"] for row in rows[::2]] == ["no events", "10:00 to 13:59 not pulled"]
+    assert rows[2]["events"] > 0
+    assert not shop.asked()
+
+
+def test_nothing_need_be_set_to_look(
+    shop: Shop, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BASE_URL", "PARTNER", "API_KEY"):
+        monkeypatch.delenv(f"ADANALYTICS_{name}")
+    shown = shop.run("dates", *PERIOD, "--chart", "-v")
+    assert "·█▒ " in shown.stdout
+    assert shown.stderr == "Hours in the dataset of this folder:\n"
+
+
+@pytest.mark.parametrize("other", [("--partner", "other"), ("--base-url", "http://127.0.0.1:9")])
+def test_what_is_set_otherwise_is_asked_of_the_service(
+    shop: Shop, dataset: Path, other: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "")
+    shown = shop.run("dates", "--chart", *other)
+    assert shown.exit_code == 4
+    assert "Not signed in" in shown.stderr
+
+
+def test_without_the_picture_the_service_is_asked(shop: Shop, dataset: Path) -> None:
+    assert shop.run("dates", "-f", "csv").stdout == "date\n2026-01-15\n2026-01-16\n"
+    assert shop.asked() == {"dates": 1}
+
+
+def test_a_damaged_day_is_told_and_drawn_empty(shop: Shop, dataset: Path) -> None:
+    (dataset / "_adanalytics/manifest/2026-01-15.json").write_text("{")
+    shown = shop.run("dates", *PERIOD, "--chart")
+    assert "··▒ " in shown.stdout
+    assert shown.stderr.startswith("the manifest of 2026-01-15 is damaged: ")
+
+
+def test_a_dataset_without_a_day_has_nothing_to_show(shop: Shop, dataset: Path) -> None:
+    for manifest in (dataset / "_adanalytics/manifest").iterdir():
+        manifest.unlink()
+    assert "█ data  · none" in shop.run("dates", "--chart").stdout
+    assert shop.asked() == {"dates": 1, "events": 1}
+
+
+def test_the_status_tells_how_fresh_the_dataset_is(shop: Shop, dataset: Path) -> None:
+    shown = shop.run("status").stdout.splitlines()
+    assert shown[-1].split("  ")[0] == "data until"
+    assert "2026-01-16 09:00 UTC" in shown[-1]
+    assert "last hour in the dataset of this folder, this hour" in shown[-1]
+    found = json.loads(shop.run("status", "--json").stdout)
+    assert found["dataset"] == {"last_hour": "2026-01-16T09:00:00Z"}
+    assert not shop.asked()
