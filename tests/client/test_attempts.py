@@ -1,17 +1,24 @@
-"""The loop that asks until an answer is good: how long it waits, for what, and for what not."""
+"""The loop that asks until an answer is good: its waits, and one deadline for all its repeats."""
 
+import asyncio
 import errno
 import fcntl
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import QuotaPolicy, RetryPolicy, errors
+from adanalytics_client import AsyncExportJob, Client, ExportJob, QuotaPolicy, RetryPolicy, errors
 from adanalytics_client._base import locks
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._exports.transfer import validator_of
@@ -205,3 +212,230 @@ def test_a_file_system_without_locks_is_told_once(
     assert export.fetch() == FILE
     assert [each.name for each in export.folder.iterdir()] == ["out.csv"]
     assert caplog.text.count(f"{export.folder} has no locks") == 1
+
+
+Silent = Callable[..., "tuple[Variant, list[float]]"]
+Work = Callable[[], Any]
+
+
+SAVED = (
+    '{"form": 1, "base_url": "%s", "partner": "acme", "order": {"start_date": "2026-01-01",'
+    ' "end_date": "2026-01-01", "format": "csv", "compression": null}, "status": {"phase":'
+    ' "working", "status_text": null, "export_id": null, "files": [], "reason": null, "row_count":'
+    ' null, "poll_url": "%s/st", "keys": [], "order_repeated": false, "answer": {}}}'
+)
+
+
+def job_of(variant: Variant) -> Any:
+    """A job that waits for an export which was ordered elsewhere."""
+    base = variant.client.connection.session.config.base.text
+    kind = ExportJob if isinstance(variant.client, Client) else AsyncExportJob
+    return kind.from_json(variant.client, SAVED % (base, base))
+
+
+@pytest.fixture
+def silent(
+    open_variant: OpenVariant, clock: MovedClock, request: pytest.FixtureRequest
+) -> Iterator[Silent]:
+    """A service that never answers: each try lasts as long as the client lets it."""
+    asynchronous = request.node.callspec.params["open_variant"] == "async"
+    opened: list[tuple[Variant, Any]] = []
+
+    def open_one(
+        *, own: float | None, budget: float, timeout: float | None = None
+    ) -> tuple[Variant, list[float]]:
+        lasted: list[float] = []
+
+        def wait_out(asked: httpx.Request) -> httpx.Response:
+            lasted.append(asked.extensions["timeout"]["read"])
+            clock.now += lasted[-1]
+            raise httpx.ReadTimeout("nothing came", request=asked)
+
+        transport = httpx.MockTransport(wait_out)
+        settings: dict[str, Any] = {"transport": transport, "timeout": own}
+        http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
+        policy = RetryPolicy(attempts=9, first_wait=1.0, budget=budget)
+        opened.append((open_variant(http=http, timeout=timeout, retry=policy), http))
+        return opened[-1][0], lasted
+
+    yield open_one
+    for variant, http in opened:
+        variant.on(http, "aclose" if asynchronous else "close")
+
+
+@pytest.mark.parametrize(
+    ("own", "budget", "lasted"),
+    [
+        (60.0, 100.0, [60.0, 39.0]),
+        (60.0, 20.0, [20.0]),
+        (None, 30.0, [30.0]),
+        (10.0, 40.0, [10.0, 10.0, 10.0, 3.0]),
+    ],
+)
+def test_timeouts_do_not_multiply(
+    silent: Silent, clock: MovedClock, own: float | None, budget: float, lasted: list[float]
+) -> None:
+    began = clock.now
+    variant, seen = silent(own=own, budget=budget)
+    with pytest.raises(errors.RequestTimeout):
+        variant.call("dates")
+    assert seen == lasted
+    assert clock.now - began == budget
+
+
+def test_the_last_wait_of_an_export_is_within_its_timeout(
+    silent: Silent, clock: MovedClock
+) -> None:
+    """Asking for the status may be slow as well; the timeout of the wait holds for all of it."""
+    variant, _ = silent(own=60.0, budget=300.0)
+    job = job_of(variant)
+    began = clock.now
+    with pytest.raises(errors.RequestTimeout):
+        variant.on(job, "wait", timeout=45)
+    assert clock.now - began == 45
+
+
+TWO_SECONDS = RetryPolicy(budget=2, first_wait=0.1)
+
+
+def test_no_redirect_is_followed_once_the_budget_is_over(
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    def slow(asked: Asked) -> Say:
+        clock.now += 0.8
+        return Say(status=302, headers={"Location": f"{asked.path}a"})
+
+    stand_in.script = slow
+    with pytest.raises(errors.RequestTimeout) as caught:
+        open_variant(retry=TWO_SECONDS).call("dates")
+    assert "RetryPolicy(budget=2) passed before the request" in str(caught.value)
+    assert (len(stand_in.asked), caught.value.attempts) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("login", "sent", "attempts"), [(2.0, ["login"], 0), (0.9, ["login", "dates", "login"], 1)]
+)
+def test_a_login_counts_and_its_request_is_not_sent_too_late(
+    open_variant: OpenVariant,
+    stand_in: StandIn,
+    clock: MovedClock,
+    login: float,
+    sent: list[str],
+    attempts: int,
+) -> None:
+    def slow(asked: Asked) -> Say:
+        if asked.path == "/api/auth/login":
+            clock.now += login
+            return Say({"token": "t1"})
+        clock.now += 0.5
+        return Say({"error": "Unauthorized"}, status=401)
+
+    stand_in.script = slow
+    variant = open_variant(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
+    with pytest.raises(errors.RequestTimeout, match=r"RetryPolicy\(budget=2\) passed") as caught:
+        variant.call("dates")
+    assert caught.value.attempts == attempts
+    assert [asked.path.rpartition("/")[2] for asked in stand_in.asked] == sent
+    assert variant.client.quota.remaining == 1000 - sent.count("dates")
+
+
+def test_what_is_sent_in_time_has_a_second(
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    """An answer that comes then is taken, and not thrown away for being a little late."""
+
+    def slow(asked: Asked) -> Say:
+        first = len(stand_in.asked) == 1
+        clock.now += 1.9 if first else 0.5
+        return Say(status=302, headers={"Location": f"{asked.path}a"}) if first else Say(DATES)
+
+    stand_in.script = slow
+    assert len(open_variant(retry=TWO_SECONDS).call("dates")) == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "budget", "told"),
+    [
+        (None, 20.0, "within RetryPolicy(budget=20). Try later, or allow more time."),
+        (9.0, 9.5, "within timeout=9. RetryPolicy(budget=9.5) leaves no"),
+    ],
+)
+def test_the_setting_that_ended_it_is_told(
+    silent: Silent, own: float | None, budget: float, told: str
+) -> None:
+    variant, _ = silent(own=None, budget=budget, timeout=own)
+    with pytest.raises(errors.RequestTimeout) as caught:
+        variant.call("dates")
+    assert told in str(caught.value)
+
+
+def test_a_wait_that_the_service_asks_for_is_told(
+    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
+) -> None:
+    clock.now = 1_768_478_400.0
+    stand_in.says(Say(status=503, headers={"Retry-After": "30"}))
+    with pytest.raises(errors.ServerError) as caught:
+        open_variant(retry=TWO_SECONDS).call("dates")
+    told = (
+        "The service asks to wait 30 s, until 2026-01-15 12:00:30 UTC; "
+        "RetryPolicy(budget=2) leaves less."
+    )
+    assert told in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).args == (caught.value.message,)
+
+
+def one_amid_another(
+    variant: Variant, stand_in: StandIn, outer: Work, inner: Work, held: threading.Event
+) -> tuple[object, object]:
+    """What comes of work while the login of other work is held, and of that; errors as values."""
+
+    def with_threads() -> tuple[object, object]:
+        with ThreadPoolExecutor() as pool:
+            begun = pool.submit(outer)
+            assert stand_in.reached.wait(20)
+            done = pool.submit(inner)
+            found = done.exception() or done.result()
+            held.set()
+            return found, begun.exception() or begun.result()
+
+    async def with_tasks() -> tuple[object, object]:
+        begun = asyncio.create_task(outer())
+        assert await asyncio.to_thread(stand_in.reached.wait, 20)
+        found = await asyncio.gather(inner(), return_exceptions=True)
+        held.set()
+        return found[0], (await asyncio.gather(begun, return_exceptions=True))[0]
+
+    both = with_threads if isinstance(variant.client, Client) else with_tasks
+    done: tuple[object, object] = variant.on(SimpleNamespace(both=both), "both")
+    return done
+
+
+def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
+    open_variant: OpenVariant, stand_in: StandIn
+) -> None:
+    """The login of the other then ends as it would have, and is its own business."""
+    held = threading.Event()
+    stand_in.says_by_name(login=[Say({"token": "t1"}, gate=held)], dates=[Say(DATES)])
+    variant = open_variant(email="a@b.example", password="pass-word")
+    job = job_of(variant)
+    found, dates = one_amid_another(
+        variant, stand_in, variant.client.dates, lambda: job.wait(timeout=0.2), held
+    )
+    assert isinstance(found, errors.RequestTimeout)
+    assert "another call started did not finish within wait(timeout=0.2)" in found.message
+    assert isinstance(dates, list)
+
+
+def test_a_login_that_lacked_time_fails_for_nobody_else(
+    open_variant: OpenVariant, stand_in: StandIn
+) -> None:
+    held = threading.Event()
+    stand_in.says_by_name(login=[Say(gate=held), Say({"token": "t1"})], dates=[Say(DATES)])
+    variant = open_variant(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
+    job = job_of(variant)
+    dates, waited = one_amid_another(
+        variant, stand_in, lambda: job.wait(timeout=0.2), variant.client.dates, held
+    )
+    assert isinstance(dates, list)
+    assert isinstance(waited, errors.RequestTimeout)
+    assert [asked.path for asked in stand_in.asked].count("/api/auth/login") == 2

@@ -1,7 +1,4 @@
-"""Answers that no HTTP library would send, byte by byte: both variants make the same of them.
-
-And whatever came, the next request is answered rightly.
-"""
+"""Answers that no HTTP library would send, byte by byte: both variants make the same of them."""
 
 import gzip
 import select
@@ -14,8 +11,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Say, StandIn
-from tests.client.variants import BOTH_LIBRARIES, OpenVariant
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import RetryPolicy, errors
 
@@ -249,3 +247,50 @@ def test_a_head_without_end_is_given_up_in_time(raw: Raw, open_variant: OpenVari
     with pytest.raises(errors.RequestTimeout):
         variant.call("dates")
     assert variant.call("dates") == DAYS
+
+
+GZIP = {"Content-Encoding": "gzip"}
+LISTED = Say({"dates": ["2026-01-15"]})
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize(
+    ("status", "error", "requests"),
+    [
+        (200, errors.ProtocolError, 3),
+        (204, errors.ProtocolError, 1),
+        (401, errors.AuthenticationError, 1),
+        (404, errors.NotFound, 1),
+        # It asks again until the second full hour, within max_wait.
+        (429, errors.RateLimited, 16),
+        (503, errors.ServerError, 3),
+    ],
+)
+def test_an_error_is_a_typed_one(
+    variant: Variant,
+    stand_in: StandIn,
+    status: int,
+    error: type[errors.AdAnalyticsError],
+    requests: int,
+    chunked: bool,
+) -> None:
+    stand_in.says(Say(status=status, headers=GZIP, chunked=chunked and status != 204))
+    with pytest.raises(error) as caught:
+        variant.call("dates")
+    assert type(caught.value) is error
+    assert len(stand_in.asked) == requests
+
+
+@pytest.mark.parametrize("status", [302, 429, 503])
+def test_the_next_request_is_sent(variant: Variant, stand_in: StandIn, status: int) -> None:
+    headers = {**GZIP, "Location": "/there"} if status == 302 else GZIP
+    stand_in.says(Say(status=status, headers=headers), LISTED)
+    assert variant.call("dates") == [date(2026, 1, 15)]
+
+
+def test_an_order_is_accepted(export: OneExport) -> None:
+    export.says(
+        bulk_export=[Say(status=202, headers={**GZIP, "Location": "/f.csv"})],
+        f_csv=[Say(FILE, headers=CSV)],
+    )
+    assert export.fetch() == FILE

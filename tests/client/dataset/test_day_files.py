@@ -1,28 +1,56 @@
-"""A day that is over becomes one file; readers see each event once, whatever happens meanwhile."""
+"""Hours and days as files: one order, each event once, and a stage until a day adds up."""
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import DEFAULT, MagicMock
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from tests.client.dataset.shop import COUNT, FIRST, SECOND, Shop
+from tests.client.raw_events import event_batch
 from tests.datasets import READERS, Row, files_in, flip
+from tests.server_answers import answer
 
-from adanalytics_client import ConfigurationError
+from adanalytics_client import AuthenticationError, ConfigurationError, Observer
 from adanalytics_client._base.choices import Via
-from adanalytics_client.dataset import Dataset, DatasetError, Hour, Partition
-from adanalytics_client.dataset.hours import files
+from adanalytics_client._json.fields import FieldNames
+from adanalytics_client.dataset import Dataset, DatasetError, Hour, PartFormat, Partition
+from adanalytics_client.dataset.changes import DayChange, changes_of
+from adanalytics_client.dataset.hours import files, ids
+from adanalytics_client.dataset.hours import sort as partition
+from adanalytics_client.dataset.hours.ids import Ids
+from adanalytics_client.dataset.hours.totals import Totals
+from adanalytics_client.dataset.planning import PullQuery
 from adanalytics_client.dataset.pull import fetch
+from adanalytics_client.dataset.pull.fetch import Pulled
+from adanalytics_client.dataset.pull.spool import Spool
 from adanalytics_client.dataset.records import contents
 from adanalytics_client.dataset.records.contents import Contents
-from adanalytics_client.dataset.records.manifest import FinishedHour, HourRecord, Identity
+from adanalytics_client.dataset.records.layout import JOURNAL, hours_of
+from adanalytics_client.dataset.records.manifest import (
+    FORMER_KEPT,
+    UNCONFIRMED,
+    FinishedHour,
+    HourRecord,
+    Identity,
+    Manifest,
+    seal,
+)
 from adanalytics_client.dataset.records.recover import recover
+from adanalytics_client.dataset.report import SyncReport
+from adanalytics_client.dataset.service import DayState, ServiceDays
+from adanalytics_client.dataset.staging import Staging
 from adanalytics_client.dataset.storage.local import LocalStore, open_store
+from adanalytics_client.tables import event_schema
 
 DAYS = {f"data/date={FIRST}/day.parquet", f"data/date={SECOND}/day.parquet"}
 
@@ -464,3 +492,288 @@ def test_the_file_of_an_hour_that_lost_its_events_goes_after_a_kill(
     recover(Contents.open(store, identity))
     rows = [row for row in shop.rows() if row["event_date"] == FIRST and row["event_hour"] != 13]
     assert sorted(plain_rows(shop)) == query_rows(shop) == rows_of(rows)
+
+
+DAY = date(2026, 1, 15)
+
+
+@pytest.mark.parametrize("bytes_held", [0, 10**9])
+@pytest.mark.parametrize("hours", ["1100", "1010", "0110"])
+def test_an_hour_keeps_the_order_of_its_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: str, bytes_held: int
+) -> None:
+    monkeypatch.setattr(partition, "BYTES_HELD", bytes_held)
+    sorted_in = partition.HourPartition(tmp_path)
+    for page in "ab":
+        rows = [
+            {"event_id": f"{page}{at}", "event_date": str(DAY), "event_hour": int(hour)}
+            for at, hour in enumerate(hours)
+        ]
+        sorted_in.add(pa.Table.from_batches([event_batch(rows)]))
+    for hour in "01":
+        found = [each for table in sorted_in.pop(Hour(DAY, int(hour))) for each in ids_of(table)]
+        assert found == [f"{page}{at}" for page in "ab" for at in range(4) if hours[at] == hour]
+
+
+@pytest.mark.parametrize(
+    ("time", "zone"),
+    [("0001-01-01T00:00:00Z", "America/New_York"), ("9999-12-31T23:59:59Z", "Asia/Tokyo")],
+)
+def test_a_local_time_outside_the_calendar_is_of_another_day(
+    tmp_path: Path, time: str, zone: str
+) -> None:
+    """As services write the unknown time of an event."""
+    hours = partition.HourPartition(tmp_path, zone=zone)
+    rows = [{"event_id": "a", "event_time": at} for at in (time, f"{DAY}T12:00:00Z")]
+    hours.add(pa.Table.from_batches([event_batch(rows)]))
+    with pytest.raises(partition.HourUnknown, match="have times of other days"):
+        hours.check_days(DAY, DAY)
+
+
+def ids_of(table: pa.Table) -> list[str]:
+    ids: list[str] = table["event_id"].to_pylist()
+    return ids
+
+
+NIL = "00000000-0000-0000-0000-000000000000"
+
+
+def count(*tables: list[dict[str, Any]], names: FieldNames | None = None) -> tuple[int, int, int]:
+    """Return the repeats, the events without an id, and how often the events were read again."""
+    events, reads = [pa.Table.from_pylist(rows) for rows in tables], 0
+
+    def read() -> Iterator[pa.Table]:
+        nonlocal reads
+        reads += 1
+        yield from events
+
+    with closing(Ids(names)) as found:
+        for table in events:
+            found.add(table)
+        return found.repeated(read, found.shared()), found.without, reads
+
+
+def test_ids_that_differ_are_not_read_twice() -> None:
+    assert count([{"event_id": "a"}], [{"event_id": "b"}]) == (0, 0, 0)
+
+
+def test_an_id_with_other_content_is_no_repeat() -> None:
+    one, other = {"event_id": "a", "n": 1}, {"event_id": "a", "n": 2}
+    assert count([one, other], [one, {"event_id": "b", "n": 1}]) == (1, 0, 1)
+
+
+def test_a_field_without_a_value_may_be_missing_from_a_table() -> None:
+    row = {"event_id": "a", "n": 1}
+    assert count([row], [{**row, "more": None}], [{**row, "more": 2}]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("value", ["", NIL, None])
+def test_events_without_an_id_are_never_repeats(value: str | None) -> None:
+    assert count([{"event_id": value, "n": 1}] * 3 + [{"event_id": "a", "n": 1}]) == (0, 3, 0)
+    assert count([{"n": 1}] * 3) == (0, 3, 0)
+
+
+def test_other_names_of_the_id() -> None:
+    assert count([{"eventId": 7}] * 2) == (1, 0, 1)
+    assert count([{"key": 7}] * 2, names=FieldNames({"event_id": "key"})) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("most", [1, 4, 1_000])
+def test_repeats_are_counted_beyond_what_is_held(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ids, "IDS_HELD", most)
+    rows = [{"event_id": str(number % 10), "n": number % 20} for number in range(40)]
+    assert count(rows[:25], rows[25:]) == (20, 0, 1)
+
+
+def parts_of(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.glob("data/**/*.*"))
+
+
+def test_every_part_has_the_widest_type_of_money(shop: Shop) -> None:
+    """Parts of 18 digits and of 38 could not be read as one dataset."""
+    shop.sync(FIRST)
+    for part in parts_of(shop.folder):
+        schema = pq.read_schema(shop.folder / part)
+        fields = [event_schema().field(name) for name in schema.names[:-1]]
+        assert schema.equals(pa.schema([*fields, pa.field("hour", pa.int64())]))
+        assert schema.field("revenue").type == schema.field("cost").type == pa.decimal128(38, 9)
+
+
+def test_every_library_reads_the_same_events(shop: Shop) -> None:
+    shop.fill()
+    revenue = sum((Decimal(row["revenue"]) for row in shop.rows()), Decimal(0))
+    found = {name: read(shop.folder) for name, read in READERS.items()}
+    assert found == dict.fromkeys(READERS, (1200, revenue))
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_hours_without_events_have_no_file(shop: Shop, form: PartFormat) -> None:
+    dataset = Dataset(shop.folder, format=form, clock=lambda: shop.now)
+    with shop.client() as client:
+        shop.server.faults.add("401 always on events")
+        with pytest.raises(AuthenticationError):
+            dataset.sync(client)
+        assert not (shop.folder / "data").exists()
+        shop.server.faults.clear()
+        assert dataset.sync(client, "2026-01-14", FIRST).left == 0
+        # A day of parquet is one file.
+        files = 1 if form == "parquet" else 24
+        assert len(parts_of(shop.folder)) == files
+        shop.server.faults.add(answer("events", '{"events": [], "meta": {"total": 0}}'))
+        shop.server.faults.add(answer("dates", '{"dates": []}'))
+        shop.server.faults.add(answer("summary", '{"rows": []}'))
+        assert dataset.sync(client, FIRST).left == 0
+        assert parts_of(shop.folder) == []
+        assert dataset.verify(client).is_whole
+        shop.server.faults.clear()
+        assert dataset.sync(client, FIRST).left == 0
+        assert len(parts_of(shop.folder)) == files
+        assert dataset.verify(client, until=FIRST).is_whole
+
+
+HOURS = [*hours_of(DAY)]
+NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)
+
+
+class Summary:
+    """What the service says about the day: how many clicks it has."""
+
+    def __init__(self, clicks: int) -> None:
+        self._state = DayState(DAY, f"{clicks} clicks", {"clicks": clicks})
+
+    def state(self, _day: date) -> DayState:
+        return self._state
+
+
+def says(clicks: int) -> ServiceDays:
+    return Summary(clicks)  # type: ignore[return-value]
+
+
+def stage(contents: Contents, clicks: int, report: SyncReport | None = None) -> Staging:
+    return Staging(contents, says(clicks), report or SyncReport(NOW), Observer())
+
+
+class Bench:
+    """A dataset of text files, and results of queries for it that nobody sent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = open_store(str(folder / "dataset"))
+        self.contents = Contents.open(self.store, Identity("acme", "http://localhost", "jsonl"))
+        self._folder = folder
+
+    def pulled(self, clicks: int, *hours: Hour) -> Pulled:
+        """Make the result of a query whose hours have this many clicks each."""
+        query = PullQuery("pages", DAY, DAY, None, hours)
+        spool = Spool.open(self.store, query, "basis")
+        spool.begin(NOW)
+        finished = []
+        for hour in hours:
+            path = self._folder / str(hour)
+            path.write_text("x" * clicks)
+            totals = Totals(clicks, {"clicks": clicks})
+            record = HourRecord(clicks, clicks, "sha256", NOW, UNCONFIRMED, totals)
+            finished.append(FinishedHour(hour, record, str(path)))
+        return Pulled(finished, spool)
+
+    def held(self) -> set[int]:
+        """Return the different numbers of events in the hours that are in place."""
+        return {record.rows for record in self.contents.manifest.day(DAY).hours.values()}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    made = Bench(tmp_path)
+    first = stage(made.contents, 48)
+    first.expect(HOURS)
+    first.add(made.pulled(2, *HOURS))
+    first.take_counts({})
+    assert (made.held(), first.differing) == ({2}, {})
+    return made
+
+
+def test_a_stop_before_the_rename_keeps_the_record_of_the_file_in_place(bench: Bench) -> None:
+    """The note was written, the file is still the earlier one, of the same length."""
+    held = bench.contents.manifest.record(HOURS[3])
+    assert held is not None
+    prepared = seal({"prepared": replace(held, rows=9, sha256="of the new file")})
+    bench.store.write(f"{JOURNAL}/{HOURS[3]}.json", prepared)
+    assert Contents.open(bench.store, bench.contents.identity).manifest.record(HOURS[3]) == held
+
+
+def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
+    staging = stage(bench.contents, 48)
+    staging.expect(HOURS)
+    staging.add(bench.pulled(3, *HOURS))
+    assert (bench.held(), len(staging.differing)) == ({2}, 1)
+    assert staging.compare_again(says(72), set()) == []
+    staging.take_counts({})
+    assert (bench.held(), staging.differing) == ({3}, {})
+
+
+def test_a_folder_for_files_leaves_those_of_another_alone(bench: Bench) -> None:
+    with bench.store.scratch() as outer:
+        (outer / "hour").write_text("staged")
+        with bench.store.scratch() as inner:
+            (inner / "hour").write_text("anew")
+        assert (outer / "hour").read_text() == "staged"
+    assert not bench.store.sizes("_adanalytics/scratch")
+
+
+def test_an_empty_hour_that_gets_events_waits_for_its_day(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    restated: list[DayChange] = []
+    for clicks in (2, 4):
+        report = SyncReport(NOW)
+        staging = stage(bench.contents, 2 * clicks, report)
+        staging.expect(HOURS)
+        staging.add(bench.pulled(0, *HOURS[clicks:], *HOURS[: clicks - 2]))
+        staging.add(bench.pulled(clicks, *HOURS[clicks - 2 : clicks]))
+        staging.take_counts({})
+        restated = report.restated
+    (change,) = restated
+    assert (change.before["events"], change.after["events"]) == (4, 8)
+
+
+def test_a_restatement_is_noticed_when_it_is_first_rejected(bench: Bench) -> None:
+    report = SyncReport(NOW)
+    first = stage(bench.contents, 73, report)
+    first.expect(HOURS)
+    first.add(bench.pulled(3, *HOURS))
+    assert [*first.reject()]
+    assert (report.restated, changes_of(bench.contents.manifest.day(DAY))) == ([], [])
+    later = stage(bench.contents, 72, report)
+    later.expect(HOURS)
+    later.add(bench.pulled(3, *HOURS))
+    later.take_counts({})
+    (change,) = report.restated
+    assert (change.before["clicks"], change.after["clicks"]) == (48, 72)
+    assert len(bench.contents.manifest.day(DAY).former) == 1
+
+
+def test_a_stop_while_hours_are_replaced_does_not_lose_the_former_totals(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staging = stage(bench.contents, 72)
+    staging.expect(HOURS)
+    staging.add(bench.pulled(3, *HOURS))
+    moves = MagicMock(wraps=bench.store.move_in, side_effect=[DEFAULT, DEFAULT, MemoryError])
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.store, "move_in", moves)
+        with pytest.raises(MemoryError):
+            staging.take_counts({})
+    bench.contents = Contents.open(bench.store, bench.contents.identity)
+    again = stage(bench.contents, 72)
+    again.expect(HOURS)
+    again.add(bench.pulled(3, *HOURS))
+    again.take_counts({})
+    (change,) = changes_of(bench.contents.manifest.day(DAY))
+    assert (change.before["clicks"], change.after["clicks"]) == (48, 72)
+
+
+def test_a_day_keeps_a_bounded_number_of_former_totals(tmp_path: Path) -> None:
+    manifest = Manifest(open_store(str(tmp_path)))
+    for _ in range(FORMER_KEPT + 2):
+        manifest.keep_totals(DAY, NOW)
+    assert len(manifest.day(DAY).former) == FORMER_KEPT

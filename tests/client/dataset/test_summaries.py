@@ -1,21 +1,38 @@
-"""Days that the service does not list or sum up, and summaries that count other events."""
+"""Days that the service sums up, does not list, or counts otherwise; exact totals."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import API, ServiceOfRows
 from werkzeug import Request, Response
 
 from adanalytics_client import RetryPolicy
+from adanalytics_client._json.fields import FieldNames
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset.hours.compare import TOTAL
+from adanalytics_client.dataset.hours import sums
+from adanalytics_client.dataset.hours.compare import TOTAL, DayComparison, compare_day, merge
+from adanalytics_client.dataset.hours.sums import totals_of
+from adanalytics_client.dataset.hours.totals import (
+    NOTHING,
+    OTHER,
+    Figure,
+    Range,
+    Totals,
+    figure_text,
+    stated_figures,
+)
 from adanalytics_client.dataset.records.layout import Hour
 from adanalytics_client.errors import NotFound, ProtocolError
+from adanalytics_client.tables import event_schema
 
 DAYS = [f"2026-01-{number}" for number in (14, 15, 16)]
 SPAN = (DAYS[0], DAYS[-1])
@@ -469,3 +486,281 @@ def test_days_that_the_summary_does_not_count_are_pulled_together(
         service.asked.clear()
         assert dataset.sync(client, *SPAN).events == 24
         assert service.asked.count("events") == 2
+
+
+DAY, NEXT = date(2026, 1, 15), date(2026, 1, 16)
+TYPED = Totals(5, {"impressions": 3, "clicks": 2}, {"revenue": Decimal("0.9876")})
+COUNTERS = Totals(
+    4,
+    {},
+    {"usable_requests": 4, "impressions": 3, "revenue": Decimal("0.9876"), "note": None},
+    4,
+    {"usable_requests": (0, 2)},
+)
+HALVES = Decimal("0.5"), Decimal("0.5")
+FLAGGED = Totals(4, {}, {"views": 3, "floor": Decimal(2)}, 0, {"views": (0, 1), "floor": HALVES})
+
+
+@pytest.mark.parametrize(
+    ("totals", "stated", "equal"),
+    [
+        (TYPED, {"impressions": 3, "clicks": 2, "skips": 0}, {"impressions", "clicks", "skips"}),
+        (TYPED, {"Impressions": 3}, {"Impressions"}),
+        # A row for each auction, with counters.
+        (COUNTERS, {"impressions": 3, "usable_requests": 4}, {"impressions", "usable_requests"}),
+        (COUNTERS, {"usableRequests": 4}, {"usableRequests"}),
+        # Rows that state a type, and yet count several events of it.
+        (Totals(1, {"impressions": 1}, {"impressions": 3}), {"impressions": 3}, {"impressions"}),
+        # A summary may count filtered events, too.
+        (
+            replace(TYPED, filtered=Totals(2, {"impressions": 2})),
+            {"impressions": 5},
+            {"impressions"},
+        ),
+        (
+            replace(TYPED, filtered=Totals(2, {"impressions": 2})),
+            {"impressions": 3},
+            {"impressions"},
+        ),
+        # Nothing is nothing, whatever the fields.
+        (Totals(), NOTHING, {*NOTHING}),
+    ],
+)
+def test_what_is_equal_is_compared(
+    totals: Totals, stated: Mapping[str, Figure], equal: set[str]
+) -> None:
+    assert compare_day(totals, stated) == DayComparison(dict.fromkeys(equal))
+
+
+@pytest.mark.parametrize(
+    ("stated", "digits"),
+    [("0.9876", None), ("0.98760", None), ("0.99", 2), ("0.988", 3), ("1.0", 1), (1, 0)],
+)
+def test_money_is_equal_at_the_precision_of_the_summary(
+    stated: str | int, digits: int | None
+) -> None:
+    figure = stated if isinstance(stated, int) else Decimal(stated)
+    assert compare_day(TYPED, {"revenue": figure}) == DayComparison({"revenue": digits})
+
+
+@pytest.mark.parametrize("half", ["0.12", "0.13"])
+def test_half_a_digit_may_be_rounded_either_way(half: str) -> None:
+    totals = Totals(1, sums={"revenue": Decimal("0.125")})
+    assert not compare_day(totals, {"revenue": Decimal(half)}).difference
+
+
+def test_the_noise_of_a_float_is_no_difference() -> None:
+    totals = Totals(1, sums={"revenue": Decimal("0.3")})
+    compared = compare_day(totals, {"revenue": Decimal("0.30000000000000004")})
+    assert compared == DayComparison({"revenue": 9})
+
+
+@pytest.mark.parametrize("money", ["revenue", "cost"])
+def test_a_billionth_of_money_is_a_difference(money: str) -> None:
+    totals = Totals(1, sums={money: Decimal(1)})
+    stated = {money: Decimal("1.000000001")}
+    assert compare_day(totals, stated).difference == f"{money} 1 instead of 1.000000001"
+
+
+@pytest.mark.parametrize(
+    ("totals", "stated", "difference"),
+    [
+        (TYPED, {"clicks": 3, "skips": 1}, "clicks 2 instead of 3, and 1 more"),
+        (TYPED, {"clicks": 1}, "clicks 2 instead of 1"),
+        (TYPED, {"revenue": Decimal("0.98")}, "revenue 0.9876 instead of 0.98"),
+        (COUNTERS, {"revenue": 7200}, "revenue 0.9876 instead of 7,200"),
+        # The summary adds up what has the name of a field, also one that is not documented.
+        (COUNTERS, {"usable_requests": 7200}, "usable_requests 4 instead of 7,200"),
+        (FLAGGED, {"views": 4}, "views 3 instead of 4"),
+        (FLAGGED, {"views": 2}, "views 3 instead of 2"),
+        (FLAGGED, {"views": 0}, "views 3 instead of 0"),
+        (FLAGGED, {"floor": 1}, "floor 2 instead of 1"),
+        # Without events there is no field, and yet the sum is known.
+        (Totals(), {"impressions": 1200}, "impressions 0 instead of 1,200"),
+    ],
+)
+def test_what_differs(totals: Totals, stated: Mapping[str, Figure], difference: str) -> None:
+    assert compare_day(totals, stated).difference == difference
+
+
+@pytest.mark.parametrize(
+    ("totals", "stated", "reason"),
+    [
+        (COUNTERS, {"requests": 4}, "no event field sums to it"),
+        (COUNTERS, {"note": 4}, "some values of its field are no numbers"),
+        # No event has a value, or the values are not known.
+        (Totals(1, {}, {"views": 0}), {"views": 4}, "no event field sums to it"),
+        # An average may have the name of what it is the average of.
+        (FLAGGED, {"views": Decimal("0.75")}, "0.75 may be an average of its field"),
+        (FLAGGED, {"floor": Decimal("0.5")}, "0.5 may be an average of its field"),
+        (
+            COUNTERS,
+            {"usable_requests": 1},
+            "4 in the events, 1 in the summary, and 4 events may be filtered ones",
+        ),
+        (
+            COUNTERS,
+            {"impressions": 2},
+            "3 in the events, 2 in the summary, and 4 events may be filtered ones",
+        ),
+        (Totals(5, {"clicks": 2, OTHER: 3}), {"clicks": 4}, "3 events may be of its type"),
+        (Totals(5, {"clicks": 2}), {"clicks": 4}, "3 events may be of its type"),
+        (None, {"clicks": 4}, "the totals of the events are not known"),
+    ],
+)
+def test_what_cannot_be_compared(
+    totals: Totals | None, stated: Mapping[str, Figure], reason: str
+) -> None:
+    (name,) = stated
+    assert compare_day(totals, stated) == DayComparison(uncompared={name: reason})
+
+
+def test_quotients_and_zeros_need_no_field() -> None:
+    quotients = dict.fromkeys(("fill_rate", "ecpm", "profit"), Decimal("0.75"))
+    stated: dict[str, Figure] = {**quotients, "skips": 0}
+    assert compare_day(COUNTERS, stated) == DayComparison()
+
+
+@pytest.mark.parametrize("column", ["revenue", "rev"])
+def test_a_mapped_field_is_the_one_that_the_summary_adds_up(column: str) -> None:
+    names = FieldNames({"revenue": "rev", "requests": "usable_requests"})
+    totals = Totals(1, sums={"rev": Decimal(2), "usable_requests": 1})
+    stated: dict[str, Figure] = {column: 2, "requests": 1}
+    equal = compare_day(totals, stated, names).equal
+    assert {*equal} == {column, "requests"}
+    assert compare_day(totals, {column: 3}, names).difference == f"{column} 2 instead of 3"
+
+
+def test_a_summary_row_states_counts_and_amounts() -> None:
+    row = {
+        "date": DAY,
+        "campaign_id": 7,
+        "partnerId": 8,
+        "event_hour": 3,
+        "clicks": "12",
+        "revenue": Decimal("1.50"),
+        "rev": "-1.50",
+        "flag": True,
+        "note": "n/a",
+        "cost": None,
+    }
+    assert stated_figures(row) == {"clicks": 12, "revenue": Decimal("1.50"), "rev": Decimal("-1.5")}
+
+
+def test_days_are_merged_to_what_was_proved() -> None:
+    compared, uncompared = merge(
+        {
+            DAY: DayComparison({"clicks": None, "revenue": 3}, {}, {"requests": "no"}),
+            NEXT: DayComparison(
+                {"revenue": 2}, {"skips": (1, 2)}, {"requests": "no", "clicks": "odd"}
+            ),
+        }
+    )
+    assert [*map(str, compared)] == ["clicks", "revenue (to 2 digits)", "skips"]
+    assert [*map(str, uncompared)] == ["requests, no", "clicks, on 2026-01-16: odd"]
+
+
+def test_sums_are_exact_and_unknown_ones_stay_unknown() -> None:
+    large = Totals(1, {"clicks": 1}, {"a": Decimal("9" * 38), "b": 1, "c": None}, 1, {"b": (1, 1)})
+    small = Totals(2, {"clicks": 1}, {"a": Decimal("1E-38"), "b": 2, "c": 1}, 0, {"b": (0, 2)})
+    added = Totals.sum([large, small])
+    assert added == Totals(
+        3,
+        {"clicks": 2},
+        {"a": Decimal("9" * 38 + "." + "0" * 37 + "1"), "b": 3, "c": None},
+        1,
+        {"b": (0, 2)},
+    )
+    assert Totals.sum([large, None]) is None
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        (11940, "11,940"),
+        (Decimal("7146.020"), "7,146.02"),
+        (Decimal("0E-9"), "0"),
+        (Decimal(10), "10"),
+    ],
+)
+def test_figures_are_written_without_zeros_at_their_end(figure: Figure, text: str) -> None:
+    assert figure_text(figure) == text
+
+
+TWO_LESS_A_BIT = Decimal("1." + "9" * 37 + "8")
+
+
+def of(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist([*rows])
+
+
+def test_events_are_counted_by_type_without_the_filtered() -> None:
+    table = of(
+        {"event_type": "impression", "is_filtered": False, "revenue": Decimal("1.5"), "n": 2},
+        {"event_type": "impression", "is_filtered": True, "revenue": Decimal("9.9"), "n": 4},
+        {"event_type": "view", "is_filtered": None, "revenue": None, "n": 8},
+        {"event_type": None, "is_filtered": False, "revenue": Decimal("0.5"), "n": None},
+    )
+    expected = Totals(
+        3, {"impressions": 1, OTHER: 1}, {"revenue": Decimal(2), "n": 10}, 1, {"n": (2, 8)}
+    )
+    totals = totals_of(table)
+    assert totals == expected
+    filtered = Totals(1, {"impressions": 1}, {"revenue": Decimal("9.9"), "n": 4}, 0, {"n": (4, 4)})
+    assert totals.filtered == filtered
+    assert Totals.sum([totals, totals]) == Totals.sum([expected, expected])
+    both = Totals.sum([totals, Totals(), totals])
+    assert both
+    assert both.filtered == Totals.sum([filtered, filtered])
+
+
+def test_other_spellings_and_mapped_names_have_their_parts() -> None:
+    table = of({"eventType": "FIRST_QUARTILE", "isFiltered": False}, {"eventType": "click"})
+    assert totals_of(table) == Totals(2, {"first_quartiles": 1, "clicks": 1}, {}, 1)
+    mapped = of({"kind": "click", "bot": False})
+    names = FieldNames({"event_type": "kind", "is_filtered": "bot"})
+    assert totals_of(mapped, names) == Totals(1, {"clicks": 1}, {}, 0)
+
+
+def test_counters_are_added_up_without_any_documented_field() -> None:
+    table = of(
+        {"ymdh": "2026-01-15T13:00:00", "clicks": 1, "cpm": Decimal("0.0000944916")},
+        {"ymdh": "2026-01-15T13:00:00", "clicks": 0, "cpm": Decimal("0.0000000001")},
+    )
+    sums: dict[str, Figure | None] = {"clicks": 1, "cpm": Decimal("0.0000944917")}
+    ranges: dict[str, Range] = {
+        "clicks": (0, 1),
+        "cpm": (Decimal("0.0000000001"), Decimal("0.0000944916")),
+    }
+    assert totals_of(table) == Totals(2, {}, sums, 2, ranges)
+
+
+def test_the_documented_columns_have_two_sums() -> None:
+    empty = totals_of(event_schema().empty_table())
+    assert empty == Totals(sums={"revenue": Decimal(0), "cost": Decimal(0)})
+
+
+@pytest.mark.parametrize(
+    ("column", "total"),
+    [
+        (pa.array([2**62] * 4, pa.int64()), 2**64),
+        (pa.array([-(2**63)] * 3, pa.int64()), -3 * 2**63),
+        (pa.array([2**64 - 1] * 3, pa.uint64()), 3 * (2**64 - 1)),
+        (pa.array([Decimal("9" * 38)] * 4, pa.decimal128(38, 0)), Decimal("3" + "9" * 37 + "6")),
+        (pa.array([Decimal("0." + "9" * 38)] * 2, pa.decimal128(38, 38)), TWO_LESS_A_BIT),
+        (pa.array([1, None, 2], pa.int8()), 3),
+        (pa.array([None], pa.int64()), 0),
+        (pa.array([None], pa.string()), 0),
+        (pa.array(["a", None], pa.string()), None),
+        (pa.array([1.5], pa.float64()), None),
+    ],
+)
+def test_no_sum_overflows(column: pa.Array, total: object) -> None:
+    (found,) = totals_of(pa.table({"n": column})).sums.values()
+    assert found == total
+
+
+def test_an_hour_keeps_a_bounded_number_of_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "MOST_SUMS", 2)
+    table = pa.table({"event_hour": [1], "a": [1], "nothing": pa.nulls(1), "b": [1], "c": [1]})
+    assert totals_of(table).sums == {"a": 1, "b": 1}
