@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.object_store import Store
 from tests.client.one_export import OneExport
@@ -106,6 +107,11 @@ def open_variant(
 @pytest.fixture
 def variant(open_variant: OpenVariant) -> Variant:
     return open_variant()
+
+
+@pytest.fixture
+def bench(stand_in: StandIn, open_variant: OpenVariant) -> Bench:
+    return Bench(stand_in, open_variant)
 
 
 @pytest.fixture

@@ -2,15 +2,15 @@
 
 import io
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.bench import Bench
+from tests.client.stand_in import Say
+from tests.client.variants import Variant
 
 Failure = TypeVar("Failure", bound=Exception)
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
@@ -26,29 +26,15 @@ def parquet(rows: int = 3) -> bytes:
 
 
 @dataclass
-class OneExport:
+class OneExport(Bench):
     """An export that a stand-in answers for, and the client that downloads it to a folder."""
 
-    stand_in: StandIn
-    open_variant: OpenVariant
     folder: Path
-
-    @cached_property
-    def variant(self) -> Variant:
-        """The client of all that a test does in one run."""
-        return self.open_variant()
-
-    @property
-    def asked(self) -> list[Asked]:
-        return self.stand_in.asked
 
     @property
     def files(self) -> dict[str, bytes]:
         """The names of what is in the folder, and their content."""
         return {each.name: each.read_bytes() for each in self.folder.iterdir()}
-
-    def says(self, **answers: list[Say]) -> None:
-        self.stand_in.says_by_name(**answers)
 
     def offer(self, *answers: Say, **measures: Any) -> None:
         """Name the file `/f.csv` in answer to an order, and give these answers for it."""
@@ -56,7 +42,7 @@ class OneExport:
 
     def order(self) -> Any:
         """Start the export of a day, and return the job."""
-        return self.variant.call("start_export", "2026-01-01")
+        return self.call("start_export", "2026-01-01")
 
     def fetch(self, name: str = "out.csv", by: Variant | None = None, **options: Any) -> bytes:
         """Order the export, and return the file that is downloaded."""
@@ -69,10 +55,6 @@ class OneExport:
         path = self.folder / name
         self.on(job, "download", path, check="none")
         return path.read_bytes() if name else b""
-
-    def on(self, thing: Any, name: str, *args: Any, **options: Any) -> Any:
-        """Call a method of a job in the variant."""
-        return self.variant.on(thing, name, *args, **options)
 
     def fails(
         self,

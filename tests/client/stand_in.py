@@ -75,19 +75,19 @@ class StandIn:
         self._thread.join()
         self._server.server_close()
 
-    def says(self, *answers: Say) -> None:
-        """Answer with these one after the other, whatever is asked; the last one stays."""
-        waiting = list(answers)
-        self.script = lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0]
+    def says(self, *answers: Say, **by_name: list[Say]) -> None:
+        """Answer with these one after the other, whatever is asked; the last one stays.
 
-    def says_by_name(self, **answers: list[Say]) -> None:
-        """Like `says`, for each last part of a path by itself: `f_csv` is `/f.csv`."""
+        Or for each last part of a path by itself: `f_csv` is `/f.csv`.
+        """
+        waiting = {name: [*says] for name, says in by_name.items()}
 
         def script(asked: Asked) -> Say:
             name = asked.path.rpartition("/")[2].replace("-", "_").replace(".", "_")
-            waiting = answers[name]
-            return waiting.pop(0) if len(waiting) > 1 else waiting[0]
+            left = waiting[name] if waiting else whatever
+            return left.pop(0) if len(left) > 1 else left[0]
 
+        whatever = [*answers]
         self.script = script
 
     def answer(self, asked: Asked) -> Say:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Asked, Say, StandIn
@@ -29,32 +30,28 @@ DAY = "2026-01-15"
 
 @pytest.mark.parametrize(("timeout", "polls"), [(60, 10), (3600, 70)])
 def test_the_pause_of_the_service_is_only_the_shortest(
-    variant: Variant, stand_in: StandIn, clock: MovedClock, timeout: int, polls: int
+    bench: Bench, clock: MovedClock, timeout: int, polls: int
 ) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "1"})
-    stand_in.says(working)
-    job = variant.call("start_export", DAY)
+    bench.says(working)
+    job = bench.call("start_export", DAY)
     with pytest.raises(errors.ExportTimeout):
-        variant.on(job, "wait", timeout=timeout)
-    assert polls - 3 <= len(stand_in.asked) - 1 <= polls
+        bench.on(job, "wait", timeout=timeout)
+    assert polls - 3 <= len(bench.asked) - 1 <= polls
     assert max(clock.sleeps) <= 60
 
 
-def test_a_pause_of_the_service_is_never_cut_short(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_a_pause_of_the_service_is_never_cut_short(bench: Bench, clock: MovedClock) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "90"})
-    stand_in.says(working, working, Say({"status": "done", "url": "/f.csv"}))
-    variant.on(variant.call("start_export", DAY), "wait")
+    bench.says(working, working, Say({"status": "done", "url": "/f.csv"}))
+    bench.on(bench.call("start_export", DAY), "wait")
     assert clock.sleeps == [90.0, 90.0]
 
 
-def test_a_wait_for_quota_postpones_the_deadline(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_a_wait_for_quota_postpones_the_deadline(bench: Bench, clock: MovedClock) -> None:
     """Each request here waits an hour for quota, and the budget is ten seconds."""
-    stand_in.says(Say(DATES), Say(status=503), Say(DATES))
-    variant = open_variant(
+    bench.says(Say(DATES), Say(status=503), Say(DATES))
+    variant = bench.open(
         quota=QuotaPolicy(limit=1, max_wait=10_000), retry=RetryPolicy(attempts=2, budget=10)
     )
     for _ in range(2):
@@ -63,10 +60,10 @@ def test_a_wait_for_quota_postpones_the_deadline(
 
 
 def test_a_wait_that_the_service_asks_for_postpones_the_deadline(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
+    bench: Bench, clock: MovedClock
 ) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "90"}), Say(status=503), Say(DATES))
-    variant = open_variant(retry=RetryPolicy(attempts=3, budget=10))
+    bench.says(Say(status=429, headers={"Retry-After": "90"}), Say(status=503), Say(DATES))
+    variant = bench.open(retry=RetryPolicy(attempts=3, budget=10))
     assert len(variant.call("dates")) == 1
     assert clock.sleeps[0] == 90
 
@@ -78,7 +75,7 @@ def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
         bulk_export=[Say({"download_url": "/api/partners/acme/f.csv"})],
         f_csv=[Say(status=503), Say(FILE, headers=CSV)],
     )
-    export.variant = export.open_variant(
+    export.variant = export.open(
         quota=QuotaPolicy(limit=1, max_wait=10_000), retry=RetryPolicy(attempts=2, budget=10)
     )
     assert export.fetch() == FILE
@@ -87,7 +84,7 @@ def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
 
 def test_a_file_that_appears_late_has_time_left_for_a_retry(export: OneExport) -> None:
     export.offer(*[Say(status=404)] * 9, Say(status=503), Say(FILE, headers=CSV))
-    export.variant = export.open_variant(retry=RetryPolicy(attempts=2, budget=10))
+    export.variant = export.open(retry=RetryPolicy(attempts=2, budget=10))
     assert export.fetch() == FILE
 
 
@@ -99,28 +96,24 @@ def test_a_date_of_change_is_strong_only_a_second_later(age: int, strong: bool) 
     assert validator_of(head) == (changed if strong else None)
 
 
-def test_a_date_to_wait_for_counts_from_the_answer(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_a_date_to_wait_for_counts_from_the_answer(bench: Bench, clock: MovedClock) -> None:
     dates = {"Date": formatdate(5000, usegmt=True), "Retry-After": formatdate(5040, usegmt=True)}
-    stand_in.says(Say(status=503, headers=dates), Say(DATES))
-    variant.call("dates")
+    bench.says(Say(status=503, headers=dates), Say(DATES))
+    bench.call("dates")
     assert clock.sleeps == [40.0]
 
 
-def test_a_locked_account_is_told_at_once(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "900"}))
-    variant = open_variant(email="ada@example.org", password="correct horse")
+def test_a_locked_account_is_told_at_once(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(status=429, headers={"Retry-After": "900"}))
+    variant = bench.open(email="ada@example.org", password="correct horse")
     with pytest.raises(errors.RateLimited, match=r"429\), until 20\d\d-.* Try again in 900 s"):
         variant.call("dates")
     assert clock.sleeps == []
 
 
-def test_a_pause_of_half_a_second_is_not_none(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "0.5"}))
-    variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
+def test_a_pause_of_half_a_second_is_not_none(bench: Bench) -> None:
+    bench.says(Say(status=429, headers={"Retry-After": "0.5"}))
+    variant = bench.open(quota=QuotaPolicy(on_limit="raise"))
     with pytest.raises(errors.RateLimited, match=r"Try again in 1 s"):
         variant.call("dates")
 
@@ -140,53 +133,49 @@ def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float, status: 
 
 @pytest.mark.parametrize("status", [500, 503])
 def test_a_pull_with_pages_survives_a_deployment(
-    variant: Variant, stand_in: StandIn, clock: MovedClock, status: int
+    bench: Bench, clock: MovedClock, status: int
 ) -> None:
     """It tries again soon, and then with the pauses of 30 s that the service publishes."""
-    _two_pages(stand_in, clock, clock.now + 110, status)
-    assert len(variant.rows(DAY, split="none")) == 2
+    _two_pages(bench.stand_in, clock, clock.now + 110, status)
+    assert len(bench.rows(DAY, split="none")) == 2
     assert clock.sleeps == [0.5, 1, 30, 30, 30, 30]
 
 
-def test_a_policy_scales_the_pauses_of_a_deployment(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    _two_pages(stand_in, clock, clock.now + 10)
-    variant = open_variant(retry=RetryPolicy(attempts=2, longest_wait=4))
+def test_a_policy_scales_the_pauses_of_a_deployment(bench: Bench, clock: MovedClock) -> None:
+    _two_pages(bench.stand_in, clock, clock.now + 10)
+    variant = bench.open(retry=RetryPolicy(attempts=2, longest_wait=4))
     assert len(variant.rows(DAY, split="none")) == 2
     assert clock.sleeps == [0.5, 4, 4, 4]
 
 
 def test_a_service_that_stays_down_ends_the_pull_with_advice(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
+    bench: Bench, clock: MovedClock
 ) -> None:
     started = clock.now
-    _two_pages(stand_in, clock, started + 10_000)
+    _two_pages(bench.stand_in, clock, started + 10_000)
     with pytest.raises(errors.ServerError, match="been down for 120 s") as caught:
-        variant.rows(DAY, split="none")
+        bench.rows(DAY, split="none")
     assert "sync" in caught.value.remedy
     assert 120 <= clock.now - started < 180
 
 
-def test_a_pull_without_a_page_is_not_patient(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(status=503))
+def test_a_pull_without_a_page_is_not_patient(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(status=503))
     with pytest.raises(errors.ServerError):
-        variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 3
+        bench.rows(DAY, split="none")
+    assert len(bench.asked) == 3
 
 
 def test_an_order_that_never_appeared_is_gone_an_hour_later(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
+    bench: Bench, clock: MovedClock
 ) -> None:
-    stand_in.says_by_name(
+    bench.says(
         bulk_export=[Say({"status": "queued", "status_url": "/st"}, 202)], st=[Say(status=404)]
     )
-    job = variant.call("start_export", DAY)
+    job = bench.call("start_export", DAY)
     clock.now += 3600
     with pytest.raises(errors.ExportExpired):
-        variant.on(job, "wait", timeout=3600)
+        bench.on(job, "wait", timeout=3600)
     assert len(clock.sleeps) == 1
 
 
@@ -298,30 +287,23 @@ def test_the_last_wait_of_an_export_is_within_its_timeout(
 TWO_SECONDS = RetryPolicy(budget=2, first_wait=0.1)
 
 
-def test_no_redirect_is_followed_once_the_budget_is_over(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_no_redirect_is_followed_once_the_budget_is_over(bench: Bench, clock: MovedClock) -> None:
     def slow(asked: Asked) -> Say:
         clock.now += 0.8
         return Say(status=302, headers={"Location": f"{asked.path}a"})
 
-    stand_in.script = slow
+    bench.script = slow
     with pytest.raises(errors.RequestTimeout) as caught:
-        open_variant(retry=TWO_SECONDS).call("dates")
+        bench.open(retry=TWO_SECONDS).call("dates")
     assert "RetryPolicy(budget=2) passed before the request" in str(caught.value)
-    assert (len(stand_in.asked), caught.value.attempts) == (3, 1)
+    assert (len(bench.asked), caught.value.attempts) == (3, 1)
 
 
 @pytest.mark.parametrize(
     ("login", "sent", "attempts"), [(2.0, ["login"], 0), (0.9, ["login", "dates", "login"], 1)]
 )
 def test_a_login_counts_and_its_request_is_not_sent_too_late(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    clock: MovedClock,
-    login: float,
-    sent: list[str],
-    attempts: int,
+    bench: Bench, clock: MovedClock, login: float, sent: list[str], attempts: int
 ) -> None:
     def slow(asked: Asked) -> Say:
         if asked.path == "/api/auth/login":
@@ -330,27 +312,25 @@ def test_a_login_counts_and_its_request_is_not_sent_too_late(
         clock.now += 0.5
         return Say({"error": "Unauthorized"}, status=401)
 
-    stand_in.script = slow
-    variant = open_variant(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
+    bench.script = slow
+    variant = bench.open(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
     with pytest.raises(errors.RequestTimeout, match=r"RetryPolicy\(budget=2\) passed") as caught:
         variant.call("dates")
     assert caught.value.attempts == attempts
-    assert [asked.path.rpartition("/")[2] for asked in stand_in.asked] == sent
+    assert [asked.path.rpartition("/")[2] for asked in bench.asked] == sent
     assert variant.client.quota.remaining == 1000 - sent.count("dates")
 
 
-def test_what_is_sent_in_time_has_a_second(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_what_is_sent_in_time_has_a_second(bench: Bench, clock: MovedClock) -> None:
     """An answer that comes then is taken, and not thrown away for being a little late."""
 
     def slow(asked: Asked) -> Say:
-        first = len(stand_in.asked) == 1
+        first = len(bench.asked) == 1
         clock.now += 1.9 if first else 0.5
         return Say(status=302, headers={"Location": f"{asked.path}a"}) if first else Say(DATES)
 
-    stand_in.script = slow
-    assert len(open_variant(retry=TWO_SECONDS).call("dates")) == 1
+    bench.script = slow
+    assert len(bench.open(retry=TWO_SECONDS).call("dates")) == 1
 
 
 @pytest.mark.parametrize(
@@ -369,13 +349,11 @@ def test_the_setting_that_ended_it_is_told(
     assert told in str(caught.value)
 
 
-def test_a_wait_that_the_service_asks_for_is_told(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_a_wait_that_the_service_asks_for_is_told(bench: Bench, clock: MovedClock) -> None:
     clock.now = 1_768_478_400.0
-    stand_in.says(Say(status=503, headers={"Retry-After": "30"}))
+    bench.says(Say(status=503, headers={"Retry-After": "30"}))
     with pytest.raises(errors.ServerError) as caught:
-        open_variant(retry=TWO_SECONDS).call("dates")
+        bench.open(retry=TWO_SECONDS).call("dates")
     told = (
         "The service asks to wait 30 s, until 2026-01-15 12:00:30 UTC; "
         "RetryPolicy(budget=2) leaves less."
@@ -410,32 +388,28 @@ def one_amid_another(
     return done
 
 
-def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(bench: Bench) -> None:
     """The login of the other then ends as it would have, and is its own business."""
     held = threading.Event()
-    stand_in.says_by_name(login=[Say({"token": "t1"}, gate=held)], dates=[Say(DATES)])
-    variant = open_variant(email="a@b.example", password="pass-word")
+    bench.says(login=[Say({"token": "t1"}, gate=held)], dates=[Say(DATES)])
+    variant = bench.open(email="a@b.example", password="pass-word")
     job = job_of(variant)
     found, dates = one_amid_another(
-        variant, stand_in, variant.client.dates, lambda: job.wait(timeout=0.2), held
+        variant, bench.stand_in, variant.client.dates, lambda: job.wait(timeout=0.2), held
     )
     assert isinstance(found, errors.RequestTimeout)
     assert "another call started did not finish within wait(timeout=0.2)" in found.message
     assert isinstance(dates, list)
 
 
-def test_a_login_that_lacked_time_fails_for_nobody_else(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_a_login_that_lacked_time_fails_for_nobody_else(bench: Bench) -> None:
     held = threading.Event()
-    stand_in.says_by_name(login=[Say(gate=held), Say({"token": "t1"})], dates=[Say(DATES)])
-    variant = open_variant(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
+    bench.says(login=[Say(gate=held), Say({"token": "t1"})], dates=[Say(DATES)])
+    variant = bench.open(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
     job = job_of(variant)
     dates, waited = one_amid_another(
-        variant, stand_in, lambda: job.wait(timeout=0.2), variant.client.dates, held
+        variant, bench.stand_in, lambda: job.wait(timeout=0.2), variant.client.dates, held
     )
     assert isinstance(dates, list)
     assert isinstance(waited, errors.RequestTimeout)
-    assert [asked.path for asked in stand_in.asked].count("/api/auth/login") == 2
+    assert [asked.path for asked in bench.asked].count("/api/auth/login") == 2

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant
 
 from adanalytics_client import AsyncClient, Client, InvalidRequest, QuotaPolicy, RetryPolicy
 from adanalytics_client._events.auto import lay_out, requests_of
@@ -350,50 +350,46 @@ def serve(stand_in: StandIn, between: int) -> None:
 
 
 @pytest.mark.parametrize("between", [0, 1, 7, 30])
-def test_days_that_a_total_counts_are_asked_for(
-    open_variant: OpenVariant, stand_in: StandIn, between: int
-) -> None:
-    serve(stand_in, between)
-    variant = open_variant(quota=QuotaPolicy(limit=None))
+def test_days_that_a_total_counts_are_asked_for(bench: Bench, between: int) -> None:
+    serve(bench.stand_in, between)
+    variant = bench.open(quota=QuotaPolicy(limit=None))
     rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
     days = Counter(row["event_id"].split()[0] for row in rows)
     assert days == Counter({day: 480 if day in LARGE else between for day in DAYS})
     # Where the figures agree, days without data are not asked for.
-    firsts = {each.query["start_date"] for each in stand_in.asked if "page" in each.query}
+    firsts = {each.query["start_date"] for each in bench.asked if "page" in each.query}
     assert firsts == ({*DAYS} if between else LARGE)
 
 
 @pytest.mark.parametrize("hour", [None, 3])
 def test_a_range_that_is_refused_for_its_length_is_pulled_by_days(
-    open_variant: OpenVariant, stand_in: StandIn, hour: int | None
+    bench: Bench, hour: int | None
 ) -> None:
-    serve(stand_in, 1)
-    whole = stand_in.script
+    serve(bench.stand_in, 1)
+    whole = bench.script
 
     def refuse(asked: Asked) -> Say:
         if asked.query.get("start_date") != asked.query.get("end_date"):
             return Say({"error": "too many days"}, status=400)
         return whole(asked)
 
-    stand_in.script = refuse
-    variant = open_variant(quota=QuotaPolicy(limit=None))
+    bench.script = refuse
+    variant = bench.open(quota=QuotaPolicy(limit=None))
     rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=100, hour=hour)
     assert len(rows) == (len(LARGE) * 20 if hour else len(LARGE) * 480 + 2)
-    stand_in.script = lambda _: Say({"error": "no such partner"}, status=400)
-    stand_in.asked.clear()
+    bench.script = lambda _: Say({"error": "no such partner"}, status=400)
+    bench.asked.clear()
     with pytest.raises(InvalidRequest):
         variant.rows(DAYS[0], split="auto")
-    assert len(stand_in.asked) == 1
+    assert len(bench.asked) == 1
 
 
-def test_the_only_page_of_a_service_without_totals_needs_no_summary(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_the_only_page_of_a_service_without_totals_needs_no_summary(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         rows = [{"event_id": day} for day in DAYS]
         return Say(rows if asked.query["page"] == "1" else [])
 
-    stand_in.script = script
-    rows = open_variant().rows(DAYS[0], DAYS[-1], split="auto", check="none")
+    bench.script = script
+    rows = bench.open().rows(DAYS[0], DAYS[-1], split="auto", check="none")
     assert [row["event_id"] for row in rows] == DAYS
-    assert [asked.query["page"] for asked in stand_in.asked] == ["1", "2"]
+    assert [asked.query["page"] for asked in bench.asked] == ["1", "2"]

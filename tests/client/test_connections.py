@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from httpcore._backends.sync import SyncStream
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant
 from tests.client.wire import CHUNKED, END, OK, Wire, sized
@@ -154,18 +155,14 @@ def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn) -> None
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"])
 def test_settings_of_tls_stop_only_what_needs_tls(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    variable: str,
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     place = f"{tmp_path}/missing/place"
     monkeypatch.setenv(variable, place)
-    stand_in.says(Say({"dates": ["2026-01-15"]}))
-    assert len(open_variant().call("dates")) == 1
+    bench.says(Say({"dates": ["2026-01-15"]}))
+    assert len(bench.open().call("dates")) == 1
     with pytest.raises(ConfigurationError, match="TLS cannot be prepared: No such") as caught:
-        open_variant("https://127.0.0.1:9").call("dates")
+        bench.open("https://127.0.0.1:9").call("dates")
     assert f"{variable}={place}" in caught.value.remedy
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import Variant
@@ -282,11 +283,11 @@ def test_an_hour_without_a_resource_is_empty(variant: Variant, service: Service)
         variant.rows(*DAYS, check="auto")
 
 
-def test_a_partner_that_is_not_there_is_said(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = lambda _: Say({"error": "Not Found"}, status=404)
+def test_a_partner_that_is_not_there_is_said(bench: Bench) -> None:
+    bench.script = lambda _: Say({"error": "Not Found"}, status=404)
     with pytest.raises(NotFound, match="Check the partner and base_url"):
-        variant.rows(*DAYS)
-    assert len(stand_in.asked) == 2
+        bench.rows(*DAYS)
+    assert len(bench.asked) == 2
 
 
 @pytest.mark.parametrize("status", [404, 416])
@@ -313,18 +314,14 @@ def test_a_page_that_is_refused_is_the_end_if_a_count_confirms_it(
 
 
 def test_a_count_that_fails_is_said_and_the_pull_stands(
-    variant: Variant,
-    service: Service,
-    stand_in: StandIn,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    bench: Bench, service: Service, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(asked: Asked) -> Say:
         refused = asked.query["per_page"] == "1"
         return Say({"error": "no"}, status=403) if refused else service(asked)
 
-    stand_in.script = script
-    assert outcome(variant, service, "hourly", "write", tmp_path) == "right"
+    bench.script = script
+    assert outcome(bench.variant, service, "hourly", "write", tmp_path) == "right"
     (message,) = caplog.messages
     assert "were not compared with a count: Access was refused (403: no)" in message
 
@@ -421,7 +418,7 @@ def test_equal_events_cost_a_request(variant: Variant, service: Service) -> None
 
 @pytest.mark.parametrize("resource", ["summary", "dates"])
 def test_what_failed_in_the_plan_is_not_requested_by_the_check(
-    variant: Variant, service: Service, stand_in: StandIn, resource: str
+    bench: Bench, service: Service, resource: str
 ) -> None:
     """Its error may even state when to try again."""
     data_days = [FIRST + timedelta(days) for days in (0, 2, 4)]
@@ -443,9 +440,9 @@ def test_what_failed_in_the_plan_is_not_requested_by_the_check(
         return Say(bodies[name]) if name in bodies else service(asked)
 
     whole, service.total = service.rows, nothing
-    service.rows, stand_in.script = rows, script  # type: ignore[method-assign]
+    service.rows, bench.script = rows, script  # type: ignore[method-assign]
     pull = (FIRST, data_days[-1])
-    arrived = variant.rows(*pull, split="auto", per_page=3, check="always")
+    arrived = bench.rows(*pull, split="auto", per_page=3, check="always")
     assert sorted(marks(arrived)) == sorted(marks(rows(*pull)))
     assert service.requests.count(resource) == 1
 
@@ -538,41 +535,39 @@ def test_nothing_of_days_with_data_is_an_error(
     assert variant.rows(*DAYS, split=split, check="none") == []
 
 
-def test_a_day_with_data_that_brings_nothing_is_an_error(
-    variant: Variant, stand_in: StandIn, service: Service
-) -> None:
+def test_a_day_with_data_that_brings_nothing_is_an_error(bench: Bench, service: Service) -> None:
     """Also if another day brings events, and the count agrees."""
 
     def script(asked: Asked) -> Say:
         is_second = asked.query.get("start_date") == str(DAYS[1])
         return Say({"data": [], "meta": {"total": 0}}) if is_second else service(asked)
 
-    service.last_day, stand_in.script = 0, script
+    service.last_day, bench.script = 0, script
     service.ignored = frozenset({"end_date"})
     for split in ("hourly", "daily"):
         with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
-            variant.rows(*DAYS, split=split, check="auto")
-        variant.rows(*DAYS, split=split, check="none")
+            bench.rows(*DAYS, split=split, check="auto")
+        bench.rows(*DAYS, split=split, check="none")
 
 
 def test_nothing_that_nothing_confirms_is_a_warning(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.script = lambda _: Say(status=204)
-    assert variant.rows(FIRST, check="auto") == []
+    bench.script = lambda _: Say(status=204)
+    assert bench.rows(FIRST, check="auto") == []
     assert "Whether 2026-01-15 has other days with data is not known" in caplog.text
 
 
-def test_one_answer_for_everything_is_an_error(variant: Variant, stand_in: StandIn) -> None:
+def test_one_answer_for_everything_is_an_error(bench: Bench) -> None:
     rows = [nameless(FIRST, 0, at) for at in range(4)]
-    stand_in.script = lambda _: Say({"data": rows, "meta": {"total": 4}})
+    bench.script = lambda _: Say({"data": rows, "meta": {"total": 4}})
     with pytest.raises(ProtocolError, match="the same with another page number"):
-        variant.rows(FIRST, split="none", check="auto")
+        bench.rows(FIRST, split="none", check="auto")
 
 
 @pytest.mark.parametrize("status", [404, 416])
 def test_a_limit_to_the_depth_of_pages_is_no_end_if_the_summary_counts_more(
-    variant: Variant, stand_in: StandIn, service: Service, status: int
+    bench: Bench, service: Service, status: int
 ) -> None:
     def script(asked: Asked) -> Say:
         if asked.path.endswith("summary"):
@@ -581,9 +576,9 @@ def test_a_limit_to_the_depth_of_pages_is_no_end_if_the_summary_counts_more(
         return Say({"error": "no"}, status=status) if size * number > 60 else service(asked)
 
     service.total, service.make = nothing, lambda *at: {**timed(*at), "event_type": "impression"}
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="counts at least 96 events in 2026-01-15, but 60"):
-        variant.rows(FIRST, split="none", per_page=20, check="auto")
+        bench.rows(FIRST, split="none", per_page=20, check="auto")
 
 
 def test_an_hour_that_is_ignored_is_noticed(variant: Variant, service: Service) -> None:
@@ -636,13 +631,13 @@ def test_of_some_days_the_first_or_last_one_that_an_hour_leaves_out_is_an_error(
 
 
 def test_an_hour_without_events_of_an_unknown_day_is_a_warning(
-    variant: Variant, stand_in: StandIn, service: Service, caplog: pytest.LogCaptureFixture
+    bench: Bench, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.last_day = 1
-    stand_in.script = lambda asked: (
+    bench.script = lambda asked: (
         Say({"error": "busy"}, status=403) if asked.query.get("per_page") == "1" else service(asked)
     )
-    assert variant.rows(FIRST, hour=13, check="auto") == []
+    assert bench.rows(FIRST, hour=13, check="auto") == []
     (text,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert text.startswith("Whether 2026-01-15 hour 13 has events of 2026-01-15 is not known:")
 
@@ -769,8 +764,7 @@ def three_days(stand_in: StandIn, service: Service, lost: date | None) -> None:
 @pytest.mark.parametrize("has_total", [True, False])
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
-    variant: Variant,
-    stand_in: StandIn,
+    bench: Bench,
     service: Service,
     tmp_path: Path,
     split: str,
@@ -781,12 +775,12 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
 ) -> None:
     if not has_total:
         service.total = nothing
-    three_days(stand_in, service, THREE[0] + timedelta(1))
+    three_days(bench.stand_in, service, THREE[0] + timedelta(1))
     forward, service.cap = service.rows, cap
     service.rows = lambda *at: forward(*at)[::order]  # type: ignore[method-assign]
-    query = variant.client.events(*THREE, split=split, per_page=cap)
+    query = bench.client.events(*THREE, split=split, per_page=cap)
     with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
-        pull(variant, query, how, tmp_path)
+        pull(bench.variant, query, how, tmp_path)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -795,13 +789,7 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
     ("ignored", "order"), [("end", 1), ("end", -1), ("start", 1), ("start", -1)]
 )
 def test_days_that_share_events_are_an_error(
-    variant: Variant,
-    stand_in: StandIn,
-    service: Service,
-    tmp_path: Path,
-    how: str,
-    ignored: str,
-    order: int,
+    bench: Bench, service: Service, tmp_path: Path, how: str, ignored: str, order: int
 ) -> None:
     """The count of each day is that of its events, so only the events tell."""
     service.make = lambda *at: {**nameless(*at), "id": "{}-{}-{}".format(*at)}
@@ -812,9 +800,9 @@ def test_days_that_share_events_are_an_error(
         return whole(first, last, hours)[::order]
 
     service.rows = rows  # type: ignore[method-assign]  # of this test alone
-    query = variant.client.events(*DAYS, split="daily")
+    query = bench.client.events(*DAYS, split="daily")
     with pytest.raises(ProtocolError, match="2026-01-15 and 2026-01-16 share an event"):
-        pull(variant, query, how, tmp_path)
+        pull(bench.variant, query, how, tmp_path)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -851,7 +839,7 @@ def test_days_that_end_at_a_midnight_are_an_error(
 
 @pytest.mark.parametrize("has_total", [True, False])
 def test_days_at_an_end_that_no_list_names_are_counted_together(
-    variant: Variant, stand_in: StandIn, service: Service, tmp_path: Path, has_total: bool
+    bench: Bench, service: Service, tmp_path: Path, has_total: bool
 ) -> None:
     """Behind the days that a query leaves out, there may be one without events."""
     whole = service.rows
@@ -868,20 +856,18 @@ def test_days_at_an_end_that_no_list_names_are_counted_together(
             replace(asked, target=re.sub(r"(end_date=)[\d-]+", rf"\g<1>{first}", asked.target))
         )
 
-    stand_in.script = script
-    query = variant.client.events(FIRST, FIRST + timedelta(2), split="none")
+    bench.script = script
+    query = bench.client.events(FIRST, FIRST + timedelta(2), split="none")
     with pytest.raises(
         ProtocolError, match=r"No events arrived of 2026-01-16\.\.2026-01-17, but the"
     ):
-        variant.on(query, "write", tmp_path / "days.jsonl")
+        bench.on(query, "write", tmp_path / "days.jsonl")
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_count_that_fails_leaves_a_missing_day_an_error(
-    variant: Variant, stand_in: StandIn, service: Service
-) -> None:
-    three_days(stand_in, service, None)
-    whole, answer, lost = service.rows, stand_in.script, f"{THREE[0] + timedelta(1)} "
+def test_a_count_that_fails_leaves_a_missing_day_an_error(bench: Bench, service: Service) -> None:
+    three_days(bench.stand_in, service, None)
+    whole, answer, lost = service.rows, bench.script, f"{THREE[0] + timedelta(1)} "
     service.rows = lambda *at: [  # type: ignore[method-assign]
         row for row in whole(*at) if not row["event_id"].startswith(lost)
     ]
@@ -891,48 +877,44 @@ def test_a_count_that_fails_leaves_a_missing_day_an_error(
             return Say(b"<html>wait</html>", headers={"Content-Type": "text/html"})
         return answer(asked)
 
-    stand_in.script = script
-    query = variant.client.events(*THREE, split="daily")
+    bench.script = script
+    query = bench.client.events(*THREE, split="daily")
     with pytest.raises(ProtocolError, match="the service lists 2026-01-16 as a day with data"):
-        variant.all_of(query.rows())
+        bench.all_of(query.rows())
 
 
-def test_days_that_all_bring_events_cost_nothing(
-    variant: Variant, stand_in: StandIn, service: Service
-) -> None:
+def test_days_that_all_bring_events_cost_nothing(bench: Bench, service: Service) -> None:
     """Also if they come in no order; a day without events costs one request."""
-    three_days(stand_in, service, None)
+    three_days(bench.stand_in, service, None)
     forward = service.rows
     service.rows = lambda *at: sorted(forward(*at), key=hash_of)  # type: ignore[method-assign]
-    assert len(variant.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
+    assert len(bench.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
     assert service.requests == ["events"]
     service.asked.clear()
-    three_days(stand_in, service, THREE[0] + timedelta(1))
+    three_days(bench.stand_in, service, THREE[0] + timedelta(1))
     service.listed = False
-    assert len(variant.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
+    assert len(bench.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
     assert service.requests == ["events", "dates"]
 
 
-def test_the_days_of_a_page_without_times_are_not_known(
-    variant: Variant, stand_in: StandIn, service: Service
-) -> None:
+def test_the_days_of_a_page_without_times_are_not_known(bench: Bench, service: Service) -> None:
     """So a day whose events are on that page is not said to be missing."""
-    three_days(stand_in, service, None)
+    three_days(bench.stand_in, service, None)
     service.make = lambda day, *at: (
         {"event_id": f"{day} {at}"} if day == DAYS[1] else timed(day, *at)
     )
     service.cap, service.total = 96, nothing
-    rows = variant.rows(*THREE, split="none", per_page=96, check="auto")
+    rows = bench.rows(*THREE, split="none", per_page=96, check="auto")
     assert len(rows) == len(service.rows(*THREE)) == 3 * 96
 
 
 @pytest.mark.parametrize("has_total", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_few_events_of_a_day_among_many_of_others_are_seen(
-    variant: Variant, stand_in: StandIn, service: Service, has_total: bool, seed: int
+    bench: Bench, service: Service, has_total: bool, seed: int
 ) -> None:
     """A sample of an unordered page shows most of its events to be of one day."""
-    three_days(stand_in, service, None)
+    three_days(bench.stand_in, service, None)
     if not has_total:
         service.total = nothing
     whole = service.rows
@@ -948,7 +930,7 @@ def test_few_events_of_a_day_among_many_of_others_are_seen(
 
     service.rows = rows  # type: ignore[assignment, method-assign]
     for split in ("none", "auto"):
-        assert len(variant.rows(*THREE, split=split, check="auto")) == len(rows(*THREE))
+        assert len(bench.rows(*THREE, split=split, check="auto")) == len(rows(*THREE))
 
 
 def hash_of(row: Row) -> bytes:

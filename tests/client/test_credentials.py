@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Asked, Say, Script, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
@@ -40,52 +41,46 @@ def paths(stand_in: StandIn) -> list[str]:
 
 
 @BOTH_LIBRARIES
-def test_a_login_happens_when_first_needed_and_once(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.script = service(good="t1", logins=["t1"])
-    variant = open_variant(**LOGIN)
+def test_a_login_happens_when_first_needed_and_once(bench: Bench) -> None:
+    bench.script = service(good="t1", logins=["t1"])
+    variant = bench.open(**LOGIN)
     variant.call("dates")
     variant.call("dates")
-    assert paths(stand_in) == ["login", "dates", "dates"]
-    assert json.loads(stand_in.asked[0].body) == LOGIN
-    assert "authorization" not in stand_in.asked[0].headers
+    assert paths(bench.stand_in) == ["login", "dates", "dates"]
+    assert json.loads(bench.asked[0].body) == LOGIN
+    assert "authorization" not in bench.asked[0].headers
 
 
-def test_the_token_of_a_login_can_be_kept(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.script = service(good="t1", logins=["t1"])
-    variant = open_variant(**LOGIN)
+def test_the_token_of_a_login_can_be_kept(bench: Bench) -> None:
+    bench.script = service(good="t1", logins=["t1"])
+    variant = bench.open(**LOGIN)
     assert variant.call("log_in") == "t1"
     variant.call("dates")
     assert variant.call("log_in") == "t1"
-    assert paths(stand_in) == ["login", "dates"]
-    assert open_variant(token="t1").call("dates")
+    assert paths(bench.stand_in) == ["login", "dates"]
+    assert bench.open(token="t1").call("dates")
 
 
-def test_only_an_account_logs_in(variant: Variant, stand_in: StandIn) -> None:
+def test_only_an_account_logs_in(bench: Bench) -> None:
     with pytest.raises(errors.ConfigurationError, match="email= and password="):
-        variant.call("log_in")
-    assert stand_in.asked == []
+        bench.call("log_in")
+    assert bench.asked == []
 
 
-def test_any_number_of_refusals_share_one_login(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.script = service(good="t2", logins=["t1", "t2"])
-    results = open_variant(**LOGIN).together(*["dates"] * 8)
+def test_any_number_of_refusals_share_one_login(bench: Bench) -> None:
+    bench.script = service(good="t2", logins=["t1", "t2"])
+    results = bench.open(**LOGIN).together(*["dates"] * 8)
     assert all(len(result) == 1 for result in results)
-    assert paths(stand_in).count("login") == 2
-    assert paths(stand_in).count("dates") <= 16
+    assert paths(bench.stand_in).count("login") == 2
+    assert paths(bench.stand_in).count("dates") <= 16
 
 
-def test_a_wrong_password_is_tried_once_for_all(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.script = service(good="t1", logins=[])
-    results = open_variant(**LOGIN).together(*["dates"] * 8)
+def test_a_wrong_password_is_tried_once_for_all(bench: Bench) -> None:
+    bench.script = service(good="t1", logins=[])
+    results = bench.open(**LOGIN).together(*["dates"] * 8)
     assert all(isinstance(result, errors.AuthenticationError) for result in results)
-    assert 1 <= paths(stand_in).count("login") < 8
-    assert "dates" not in paths(stand_in)
+    assert 1 <= paths(bench.stand_in).count("login") < 8
+    assert "dates" not in paths(bench.stand_in)
 
 
 @pytest.mark.parametrize(
@@ -96,136 +91,112 @@ def test_a_wrong_password_is_tried_once_for_all(
     ],
 )
 def test_a_login_may_be_refused_with_another_status(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    status: int,
-    kind: type[errors.StatusError],
-    option: str,
+    bench: Bench, status: int, kind: type[errors.StatusError], option: str
 ) -> None:
-    stand_in.says(Say({"error": "Invalid email or password"}, status=status))
+    bench.says(Say({"error": "Invalid email or password"}, status=status))
     with pytest.raises(kind, match="Invalid email or password") as caught:
-        open_variant(**LOGIN).call("dates")
+        bench.open(**LOGIN).call("dates")
     assert caught.value.remedy.option == option
-    assert paths(stand_in) == ["login"]
+    assert paths(bench.stand_in) == ["login"]
 
 
-def test_a_token_that_is_refused_again_is_an_error(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.script = service(good="never", logins=["t1", "t2", "t3"])
+def test_a_token_that_is_refused_again_is_an_error(bench: Bench) -> None:
+    bench.script = service(good="never", logins=["t1", "t2", "t3"])
     with pytest.raises(errors.AuthenticationError, match="Check the e-mail and password"):
-        open_variant(**LOGIN).call("dates")
-    assert paths(stand_in) == ["login", "dates", "login", "dates"]
+        bench.open(**LOGIN).call("dates")
+    assert paths(bench.stand_in) == ["login", "dates", "login", "dates"]
 
 
 @BOTH_LIBRARIES
-def test_a_login_is_repeated_when_the_service_stumbles(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=503), Say({"token": "t1"}), Say(DATES))
-    assert len(open_variant(**LOGIN).call("dates")) == 1
+def test_a_login_is_repeated_when_the_service_stumbles(bench: Bench) -> None:
+    bench.says(Say(status=503), Say({"token": "t1"}), Say(DATES))
+    assert len(bench.open(**LOGIN).call("dates")) == 1
 
 
 @pytest.mark.parametrize("body", [{}, {"token": 5}, {"token": "a\nb"}, [], {"tok": "s3cr3t"}])
-def test_a_login_without_a_usable_token_is_a_protocol_error(
-    open_variant: OpenVariant, stand_in: StandIn, body: Any
-) -> None:
-    stand_in.says(Say(body))
+def test_a_login_without_a_usable_token_is_a_protocol_error(bench: Bench, body: Any) -> None:
+    bench.says(Say(body))
     with pytest.raises(errors.ProtocolError, match="token") as caught:
-        open_variant(**LOGIN).call("dates")
+        bench.open(**LOGIN).call("dates")
     # It may hold a token under another name.
     assert caught.value.body == ""
 
 
-def test_a_given_token_is_sent_and_not_replaced(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"error": "Unauthorized"}, status=401))
+def test_a_given_token_is_sent_and_not_replaced(bench: Bench) -> None:
+    bench.says(Say({"error": "Unauthorized"}, status=401))
     with pytest.raises(errors.AuthenticationError, match="Log in again"):
-        open_variant(token="tok").call("dates")
-    assert [asked.headers["authorization"] for asked in stand_in.asked] == ["Bearer tok"]
+        bench.open(token="tok").call("dates")
+    assert [asked.headers["authorization"] for asked in bench.asked] == ["Bearer tok"]
 
 
 @BOTH_LIBRARIES
-def test_a_redirect_on_the_same_origin_keeps_the_credential(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=307, headers={"Location": "/elsewhere"}), Say(DATES))
-    assert len(variant.call("dates")) == 1
-    assert stand_in.asked[1].target == "/elsewhere"
-    assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
+def test_a_redirect_on_the_same_origin_keeps_the_credential(bench: Bench) -> None:
+    bench.says(Say(status=307, headers={"Location": "/elsewhere"}), Say(DATES))
+    assert len(bench.call("dates")) == 1
+    assert bench.asked[1].target == "/elsewhere"
+    assert bench.asked[1].headers["authorization"] == "Bearer secret-key"
 
 
 @BOTH_LIBRARIES
 def test_a_redirect_to_another_origin_loses_the_credential_for_good(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn
+    bench: Bench, other_origin: StandIn
 ) -> None:
     away = {"Location": f"{other_origin.url}/x"}
-    back = {"Location": f"{stand_in.url}/back"}
-    stand_in.says(Say(status=302, headers=away), Say(DATES))
+    back = {"Location": f"{bench.url}/back"}
+    bench.says(Say(status=302, headers=away), Say(DATES))
     other_origin.says(Say(status=302, headers=back))
-    assert len(variant.call("dates")) == 1
+    assert len(bench.call("dates")) == 1
     assert "authorization" not in other_origin.asked[0].headers
-    assert "authorization" not in stand_in.asked[1].headers
+    assert "authorization" not in bench.asked[1].headers
 
 
 @pytest.mark.parametrize("user", ["user:pass@", "user@", "a%40b:@"])
-def test_a_user_in_a_redirect_is_not_used(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, user: str
-) -> None:
+def test_a_user_in_a_redirect_is_not_used(bench: Bench, other_origin: StandIn, user: str) -> None:
     """Neither in place of the credential nor beside it; the rest of the address stays as it is."""
-    at_home = stand_in.url.replace("//", f"//{user}") + "/back?a=%7e@b"
+    at_home = bench.url.replace("//", f"//{user}") + "/back?a=%7e@b"
     away = other_origin.url.replace("http://", f"//{user}") + "/x@y"
-    stand_in.says(
+    bench.says(
         Say(status=302, headers={"Location": at_home}), Say(status=302, headers={"Location": away})
     )
     other_origin.says(Say(DATES))
-    assert len(variant.call("dates")) == 1
-    assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
+    assert len(bench.call("dates")) == 1
+    assert bench.asked[1].headers["authorization"] == "Bearer secret-key"
     assert "authorization" not in other_origin.asked[0].headers
-    assert [stand_in.asked[1].target, other_origin.asked[0].target] == ["/back?a=%7e@b", "/x@y"]
+    assert [bench.asked[1].target, other_origin.asked[0].target] == ["/back?a=%7e@b", "/x@y"]
 
 
-def test_a_user_in_a_status_address_is_not_used_in_place_of_the_credential(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    poll = stand_in.url.replace("//", "//user:pass@") + "/job"
-    stand_in.says_by_name(
+def test_a_user_in_a_status_address_is_not_used_in_place_of_the_credential(bench: Bench) -> None:
+    poll = bench.url.replace("//", "//user:pass@") + "/job"
+    bench.says(
         bulk_export=[Say({"status": "working", "status_url": poll}, status=202)],
         job=[Say({"status": "done", "url": "/f"})],
     )
-    job = variant.call("start_export", "2026-01-15")
-    variant.on(job, "wait")
-    assert stand_in.asked[-1].headers["authorization"] == "Bearer secret-key"
+    job = bench.call("start_export", "2026-01-15")
+    bench.on(job, "wait")
+    assert bench.asked[-1].headers["authorization"] == "Bearer secret-key"
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_service_that_has_moved_is_told(
-    variant: Variant, stand_in: StandIn, other_origin: StandIn, status: int
-) -> None:
-    stand_in.says(Say(status=301, headers={"Location": f"{other_origin.url}/x"}))
+def test_a_service_that_has_moved_is_told(bench: Bench, other_origin: StandIn, status: int) -> None:
+    bench.says(Say(status=301, headers={"Location": f"{other_origin.url}/x"}))
     other_origin.says(Say({"error": "No"}, status=status))
     with pytest.raises(errors.StatusError, match="set base_url to its new address") as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert "partner" not in caught.value.message
 
 
-def test_a_login_is_never_redirected_to_another_origin(
-    open_variant: OpenVariant, stand_in: StandIn, other_origin: StandIn
-) -> None:
-    stand_in.says(Say(status=307, headers={"Location": f"{other_origin.url}/login"}))
+def test_a_login_is_never_redirected_to_another_origin(bench: Bench, other_origin: StandIn) -> None:
+    bench.says(Say(status=307, headers={"Location": f"{other_origin.url}/login"}))
     with pytest.raises(errors.ProtocolError, match="set base_url to it"):
-        open_variant(**LOGIN).call("dates")
+        bench.open(**LOGIN).call("dates")
     assert other_origin.asked == []
 
 
 @pytest.mark.parametrize("location", ["/loop", "ftp://x/y"])
-def test_a_redirect_to_nowhere_is_an_error(
-    variant: Variant, stand_in: StandIn, location: str
-) -> None:
-    stand_in.says(Say(status=302, headers={"Location": location}))
+def test_a_redirect_to_nowhere_is_an_error(bench: Bench, location: str) -> None:
+    bench.says(Say(status=302, headers={"Location": location}))
     with pytest.raises(errors.ProtocolError, match="redirect"):
-        variant.call("dates")
+        bench.call("dates")
 
 
 @pytest.mark.parametrize(
@@ -238,11 +209,11 @@ def test_a_redirect_to_nowhere_is_an_error(
     ],
 )
 def test_addresses_are_joined_and_quoted(
-    open_variant: OpenVariant, stand_in: StandIn, suffix: str, partner: str, path: str
+    bench: Bench, suffix: str, partner: str, path: str
 ) -> None:
-    stand_in.says(Say(DATES))
-    open_variant(stand_in.url + suffix, partner=partner).call("dates")
-    assert stand_in.asked[0].target == path
+    bench.says(Say(DATES))
+    bench.open(bench.url + suffix, partner=partner).call("dates")
+    assert bench.asked[0].target == path
 
 
 @pytest.mark.parametrize(
@@ -300,16 +271,19 @@ def test_a_partner_that_cannot_be_is_told(open_variant: OpenVariant, partner: st
 
 @BOTH_LIBRARIES
 def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
-    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    signed = {"Location": f"{stand_in.url}/f.csv?X-Signature=sig-secret", "Set-Cookie": "sid=cook"}
-    stand_in.says(
+    signed = {
+        "Location": f"{bench.url}/f.csv?X-Signature=sig-secret",
+        "Set-Cookie": "sid=cook",
+    }
+    bench.says(
         Say({"token": "tok-secret", "note": LOGIN["password"]}),
         Say(status=302, headers=signed),
         Say({"error": "tok-secret pass-word-1"}, status=400),
     )
     caplog.set_level(logging.DEBUG)
-    variant = open_variant(**LOGIN)
+    variant = bench.open(**LOGIN)
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     shown = [each.getMessage() + repr(each.__dict__) for each in caplog.records]
@@ -318,16 +292,16 @@ def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
     assert len(caplog.records) > 2
     for secret in ("tok-secret", "pass-word-1", "sig-secret", "sid=cook"):
         assert not any(secret in each for each in shown), secret
-    assert stand_in.asked[2].target == "/f.csv?X-Signature=sig-secret"
+    assert bench.asked[2].target == "/f.csv?X-Signature=sig-secret"
 
 
 def test_other_users_of_httpx_keep_their_log_lines(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.says(Say(DATES))
-    variant.call("dates")
+    bench.says(Say(DATES))
+    bench.call("dates")
     caplog.set_level(logging.INFO)
-    httpx.get(f"{stand_in.url}/mine?q=1", trust_env=False)
+    httpx.get(f"{bench.url}/mine?q=1", trust_env=False)
     assert any("/mine?q=1" in message for message in caplog.messages)
 
 
@@ -356,27 +330,23 @@ def sharing(variant: Variant, name: str, *args: object, **options: object) -> Va
     return other
 
 
-def test_a_client_for_another_partner_shares_the_quota_and_the_login(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says_by_name(login=[Say({"token": "t-1"})], dates=[Say(DATES)])
-    north = open_variant(email="jo@x.example", password="pw-secret", quota=QuotaPolicy(limit=5))
+def test_a_client_for_another_partner_shares_the_quota_and_the_login(bench: Bench) -> None:
+    bench.says(login=[Say({"token": "t-1"})], dates=[Say(DATES)])
+    north = bench.open(email="jo@x.example", password="pw-secret", quota=QuotaPolicy(limit=5))
     south = sharing(north, "for_partner", " south ")
     assert "partner='south'" in repr(south.client)
     for variant in (north, south, south):
         variant.call("dates")
-    paths = [asked.path for asked in stand_in.asked]
+    paths = [asked.path for asked in bench.asked]
     assert [path.split("/")[3] for path in paths] == ["login", "acme", "south", "south"]
     assert north.client.quota == south.client.quota
     assert north.client.quota.remaining == 2
 
 
-def test_options_change_only_the_new_client(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(DATES), Say(DATES), Say(status=503), Say(DATES))
+def test_options_change_only_the_new_client(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(DATES), Say(DATES), Say(status=503), Say(DATES))
     observer = Count()
-    variant = open_variant(quota=QuotaPolicy(limit=5))
+    variant = bench.open(quota=QuotaPolicy(limit=5))
     other = sharing(
         variant,
         "with_options",
@@ -397,10 +367,10 @@ def test_options_change_only_the_new_client(
     assert clock.sleeps == [0.5]
 
 
-def test_a_timeout_of_its_own(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_a_timeout_of_its_own(bench: Bench) -> None:
     gate = threading.Event()
-    stand_in.says(Say(DATES, gate=gate), Say(DATES))
-    variant = open_variant(timeout=30.0)
+    bench.says(Say(DATES, gate=gate), Say(DATES))
+    variant = bench.open(timeout=30.0)
     hasty = sharing(variant, "with_options", timeout=0.05, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.RequestTimeout, match=r"timeout=0\.05"):
         hasty.call("dates")
@@ -408,11 +378,9 @@ def test_a_timeout_of_its_own(open_variant: OpenVariant, stand_in: StandIn) -> N
     variant.call("dates")
 
 
-def test_only_the_client_that_made_the_connections_closes_them(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(DATES))
-    variant = open_variant()
+def test_only_the_client_that_made_the_connections_closes_them(bench: Bench) -> None:
+    bench.says(Say(DATES))
+    variant = bench.open()
     other = sharing(sharing(variant, "with_options", reserve=1), "for_partner", "south")
     other.call("dates")
     other.call("close")

@@ -44,11 +44,11 @@ def test_a_file_with_the_longest_name_arrives(export: OneExport, name: str) -> N
         Say(FILE[500:], status=206, headers=rest, cut=0),
         Say(FILE[500:], status=206, headers=rest),
     )
-    first = export.open_variant(retry=RetryPolicy(attempts=1))
+    first = export.open(retry=RetryPolicy(attempts=1))
     error = export.fails(errors.DownloadError, name=name, by=first)
     assert error.part is not None
     assert Path(error.part).read_bytes() == FILE[:500]
-    assert export.fetch(name, by=export.open_variant()) == FILE
+    assert export.fetch(name, by=export.open()) == FILE
     assert export.asked[-1].headers["range"] == "bytes=500-"
     assert [*export.files] == [name]
 
@@ -73,7 +73,7 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
     gone = Say({"error": "busy"}, status=503)
     export.offer(gone, gone, Say(FILE, headers=whole, cut=100), gone)
     notes = Notes()
-    error = export.fails(errors.DownloadError, by=export.open_variant(observer=notes))
+    error = export.fails(errors.DownloadError, by=export.open(observer=notes))
     assert isinstance(error.__cause__, errors.ServerError)
     assert error.attempts == len(export.asked) - 1 == 6
     assert [info.attempt for info in notes.of(RetryPlanned)] == [1, 2, 3, 4, 5]
@@ -287,7 +287,7 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     export.says(
         bulk_export=[Say(answer)], f_csv=[Say(status=status)] * refusals + [Say(FILE, headers=CSV)]
     )
-    export.variant = export.open_variant(observer=notes, retry=RetryPolicy(attempts=2))
+    export.variant = export.open(observer=notes, retry=RetryPolicy(attempts=2))
     assert export.fetch() == FILE
     assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
     assert [info.reason for info in notes.of(WaitStarted)] == ["the file is not ready yet"] * 5
@@ -300,7 +300,7 @@ def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
     export: OneExport, clock: MovedClock, status: int, kind: type[errors.AdAnalyticsError]
 ) -> None:
     export.offer(Say(status=status))
-    export.variant = export.open_variant(retry=RetryPolicy(attempts=2))
+    export.variant = export.open(retry=RetryPolicy(attempts=2))
     export.fails(kind, timeout=60)
     assert sum(clock.sleeps) == 60
 
@@ -399,7 +399,7 @@ def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
     export: OneExport, clock: MovedClock, quota: QuotaPolicy
 ) -> None:
     export.offer(Say(status=429, headers={"Retry-After": "1000"}))
-    export.fails(errors.RateLimited, by=export.open_variant(quota=quota))
+    export.fails(errors.RateLimited, by=export.open(quota=quota))
     assert clock.sleeps == []
 
 
@@ -408,7 +408,7 @@ def test_a_limit_of_downloads_is_waited_for_and_announced(
 ) -> None:
     notes = Notes()
     export.offer(Say(status=429, headers={"Retry-After": "1000"}), Say(FILE, headers=CSV))
-    export.fetch(by=export.open_variant(observer=notes))
+    export.fetch(by=export.open(observer=notes))
     assert clock.sleeps == [1000.0]
     assert [info.reason for info in notes.of(WaitStarted)] == ["the service asked to slow down"]
 
@@ -417,7 +417,7 @@ KEEPING = {**CSV, "ETag": '"v1"'}
 
 
 def _breaks_off(stand_in: StandIn, then: dict[str, Any], headers: dict[str, str]) -> None:
-    stand_in.says_by_name(
+    stand_in.says(
         bulk_export=[Say({"id": "e1", "url": "/f.csv?sig=s3cret"})],
         f_csv=[Say(FILE, headers=headers, cut=100), Say(**then)],
     )
@@ -435,7 +435,7 @@ def test_the_error_names_the_kept_part_whatever_ended_the_download(
 ) -> None:
     _breaks_off(export.stand_in, then, KEEPING)
     part = export.folder / "out.csv.part"
-    error = export.fails(errors.DownloadError, by=export.open_variant())
+    error = export.fails(errors.DownloadError, by=export.open())
     assert (error.part, part.stat().st_size) == (str(part), 100)
     assert isinstance(error.__cause__, kind)
     assert "broke off after 100 bytes" in str(error)
@@ -443,7 +443,7 @@ def test_the_error_names_the_kept_part_whatever_ended_the_download(
     assert f"kept in {part}, and the same call resumes from there" in str(error)
     assert "s3cret" not in str(error)
     # Nothing arrives this time, and what is there stays.
-    error = export.fails(errors.DownloadError, by=export.open_variant())
+    error = export.fails(errors.DownloadError, by=export.open())
     assert (error.part, part.stat().st_size) == (str(part), 100)
 
 
@@ -462,7 +462,7 @@ def test_a_service_that_does_not_answer_any_more(
 
     other_origin.script = script
     try:
-        error = export.fails(errors.DownloadError, by=export.open_variant(timeout=0.2))
+        error = export.fails(errors.DownloadError, by=export.open(timeout=0.2))
     finally:
         gate.set()
     assert error.part == str(export.folder / "out.csv.part")
@@ -470,9 +470,7 @@ def test_a_service_that_does_not_answer_any_more(
 
 def test_an_error_that_the_caller_asked_for_stays_itself(export: OneExport) -> None:
     _breaks_off(export.stand_in, ENDS[1][0], KEEPING)
-    error = export.fails(
-        errors.RateLimited, by=export.open_variant(quota=QuotaPolicy(on_limit="raise"))
-    )
+    error = export.fails(errors.RateLimited, by=export.open(quota=QuotaPolicy(on_limit="raise")))
     assert error.retry_after == 9999
     assert (export.folder / "out.csv.part").stat().st_size == 100
 

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.notes import Notes
-from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant
+from tests.client.stand_in import Asked, Say
 
 import adanalytics_client
 from adanalytics_client import errors
@@ -21,60 +21,58 @@ KEY = "aak_S3CRET-key"
 DATES = {"dates": ["2026-01-15"]}
 
 
-def test_a_request_id_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_a_request_id_that_echoes_it(bench: Bench) -> None:
     notes = Notes()
-    stand_in.says(Say(DATES, headers={"X-Request-Id": f"Bearer {KEY}"}))
-    open_variant(api_key=KEY, observer=notes).call("dates")
+    bench.says(Say(DATES, headers={"X-Request-Id": f"Bearer {KEY}"}))
+    bench.open(api_key=KEY, observer=notes).call("dates")
     assert notes.told[-1].request_id == "Bearer ***"
 
 
 def test_a_redirect_that_echoes_it_in_its_path(
-    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
     moved = Say(status=307, headers={"Location": f"/{KEY}/dates"})
-    stand_in.says(moved, Say(status=503), moved, Say(DATES))
+    bench.says(moved, Say(status=503), moved, Say(DATES))
     with caplog.at_level(logging.DEBUG):
-        assert len(open_variant(api_key=KEY, observer=notes).call("dates")) == 1
-    assert stand_in.asked[-1].target == f"/{KEY}/dates"
+        assert len(bench.open(api_key=KEY, observer=notes).call("dates")) == 1
+    assert bench.asked[-1].target == f"/{KEY}/dates"
     assert "/***/dates" in caplog.text
     assert KEY not in f"{notes.told}{caplog.text}"
 
 
-def test_a_content_encoding_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.says(Say(DATES, headers={"Content-Encoding": KEY}))
+def test_a_content_encoding_that_echoes_it(bench: Bench) -> None:
+    bench.says(Say(DATES, headers={"Content-Encoding": KEY}))
     with pytest.raises(errors.ProtocolError, match=r"\*\*\*") as caught:
-        open_variant(api_key=KEY).call("dates")
+        bench.open(api_key=KEY).call("dates")
     assert "s3cret" not in str(caught.value).lower()
 
 
-def test_an_export_that_echoes_it(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_an_export_that_echoes_it(bench: Bench) -> None:
     file = {"url": "/f.csv", "name": f"{KEY}.csv"}
-    stand_in.says(Say({"export_id": KEY, "status": KEY, "files": [file], KEY: 1}))
-    job = open_variant(api_key=KEY).call("start_export", "2026-01-15")
+    bench.says(Say({"export_id": KEY, "status": KEY, "files": [file], KEY: 1}))
+    job = bench.open(api_key=KEY).call("start_export", "2026-01-15")
     assert job.export_id == job.last_status.status_text == "***"
     assert KEY not in repr(job)
     assert KEY not in repr(job.last_status.files)
 
 
-def test_a_request_id_of_a_refused_export_that_echoes_it(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"error": "no"}, headers={"X-Request-Id": f"r-{KEY}"}))
+def test_a_request_id_of_a_refused_export_that_echoes_it(bench: Bench) -> None:
+    bench.says(Say({"error": "no"}, headers={"X-Request-Id": f"r-{KEY}"}))
     with pytest.raises(errors.ExportFailed) as caught:
-        open_variant(api_key=KEY).call("start_export", "2026-01-15")
+        bench.open(api_key=KEY).call("start_export", "2026-01-15")
     assert caught.value.request_id == "r-***"
 
 
-def test_a_text_that_cannot_be_encoded(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_a_text_that_cannot_be_encoded(bench: Bench) -> None:
     """JSON may hold half a surrogate pair; a log or a terminal may not."""
-    variant = open_variant()
-    stand_in.says(Say({"error": "no \ud800 here"}, status=400))
+    variant = bench.open()
+    bench.says(Say({"error": "no \ud800 here"}, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
         variant.call("dates")
     assert r"no \ud800 here" in str(caught.value).encode().decode()
     assert caught.value.reason == r"no \ud800 here"
-    stand_in.says(Say({"status": "failed", "error": "\ud800"}))
+    bench.says(Say({"status": "failed", "error": "\ud800"}))
     with pytest.raises(errors.ExportFailed) as failed:
         variant.on(variant.call("start_export", "2026-01-15"), "wait")
     assert str(failed.value).encode()
@@ -97,8 +95,7 @@ SIGNED = "/f.csv?X-Sign=s1gnature&format=csv"
     ],
 )
 def test_an_error_that_echoes_a_signed_address(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
+    bench: Bench,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     before: str,
@@ -107,11 +104,11 @@ def test_an_error_that_echoes_a_signed_address(
     notes = Notes()
     address = f"{before}{SIGNED}"
     failing = Say(**{name: filled(value, address) for name, value in answer.items()})
-    stand_in.says_by_name(
+    bench.says(
         bulk_export=[Say({"status": "done", "url": SIGNED, "format": "csv"})], f_csv=[failing]
     )
     with caplog.at_level(logging.DEBUG), pytest.raises(errors.AdAnalyticsError) as caught:
-        open_variant(observer=notes).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        bench.open(observer=notes).call("export", "2026-01-15", to=tmp_path / "out.csv")
     kept = f"{caught.value}{caught.value!r}{vars(caught.value)}{notes.told}{caplog.text}"
     assert "s1gnature" not in kept
     assert "***" in kept
@@ -129,15 +126,15 @@ def filled(value: Any, address: str) -> Any:
 
 
 def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
-    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
-    stand_in.says_by_name(
+    bench.says(
         events=[Say({"events": [{}], "total": 1, "error": f"stale: {SIGNED}"})],
         dates=[Say({**DATES, "error": f"stale: {SIGNED}"})],
         bulk_export=[Say({"status": "failed", "error": f"not written to {SIGNED}"})],
     )
-    variant = open_variant(observer=notes)
+    variant = bench.open(observer=notes)
     assert variant.rows("2026-01-15", split="none", on_drift="warn") == [{}]
     assert "f.csv?format=csv&***" in caplog.text
     with pytest.raises(errors.ProtocolError) as refused:
@@ -161,25 +158,23 @@ def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
     ids=["lower case", "twice", "of JSON", "of HTML", "numbers of HTML"],
 )
 def test_a_credential_that_is_echoed_in_another_spelling(
-    open_variant: OpenVariant, stand_in: StandIn, spelling: Callable[[str], str]
+    bench: Bench, spelling: Callable[[str], str]
 ) -> None:
     key = "s3cr+t/k<y=="
     notes = Notes()
     echoed = spelling(key)
-    stand_in.says(
+    bench.says(
         Say(status=302, headers={"Location": f"/{quote(key, safe='').lower()}/dates"}),
         Say({"error": f"no {echoed}!"}, status=400, headers={"X-Request-Id": echoed}),
     )
     with pytest.raises(errors.InvalidRequest) as caught:
-        open_variant(api_key=key, observer=notes).call("dates")
+        bench.open(api_key=key, observer=notes).call("dates")
     assert caught.value.reason == "no ***!"
     assert caught.value.request_id == "***"
     assert "s3cr" not in f"{vars(caught.value)}{notes.told}"
 
 
-def test_a_token_that_was_replaced_is_still_one(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_a_token_that_was_replaced_is_still_one(bench: Bench) -> None:
     """A slow request may still have been sent with it."""
     notes = Notes()
     tokens = [f"s3cret-{number}" for number in range(4)]
@@ -192,8 +187,8 @@ def test_a_token_that_was_replaced_is_still_one(
             return Say(status=401)
         return Say({"error": f"no {echo}"}, status=403, headers={"X-Request-Id": echo})
 
-    stand_in.script = script
-    variant = open_variant(email="a@b.example", password="pass-word-1", observer=notes)
+    bench.script = script
+    variant = bench.open(email="a@b.example", password="pass-word-1", observer=notes)
     for _ in range(2):
         with pytest.raises(errors.AuthenticationError):
             variant.call("dates")
@@ -226,15 +221,10 @@ FIRST, SECOND = b'{"data":[%b]}' % UNREADABLE, b'{"data":[{},%b]}' % UNREADABLE
     ],
 )
 def test_an_event_that_echoes_it(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    way: str,
-    event: dict[str, Any] | bytes,
-    columns: list[str] | None,
+    bench: Bench, tmp_path: Path, way: str, event: dict[str, Any] | bytes, columns: list[str] | None
 ) -> None:
-    stand_in.says(Say(event if isinstance(event, bytes) else {"data": [event], "total": 1}))
-    variant = open_variant(api_key=KEY)
+    bench.says(Say(event if isinstance(event, bytes) else {"data": [event], "total": 1}))
+    variant = bench.open(api_key=KEY)
     query = variant.client.events("2026-01-15", split="none")
     options = {} if columns is None else {"columns": columns}
     if way.startswith("k."):
@@ -263,16 +253,12 @@ def shown(error: BaseException) -> str:
     "way", ["to_arrow", "to_pandas", "to_arrow_batches", "k.parquet", "events"]
 )
 def test_a_field_whose_name_echoes_it(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    way: str,
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture, way: str
 ) -> None:
     """Its column becomes text, and no field is a documented one: both are logged by name."""
     rows = [{f"Bearer {KEY}": value} for value in (1, "x")]
-    stand_in.says(Say({"data": rows, "meta": {"total": 2}}))
-    variant = open_variant(api_key=KEY)
+    bench.says(Say({"data": rows, "meta": {"total": 2}}))
+    variant = bench.open(api_key=KEY)
     query = variant.client.events("2026-01-15", split="none", check="none")
     if way.startswith("k."):
         variant.on(query, "write", tmp_path / way)

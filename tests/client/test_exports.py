@@ -280,7 +280,7 @@ def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
         Say({**done, "error": None}),
     )
     notes = Notes()
-    export.variant = export.open_variant(observer=notes)
+    export.variant = export.open(observer=notes)
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
         status = export.on(export.order(), "wait", timeout=60)
         assert export.order().last_status.reason is None
@@ -626,7 +626,7 @@ def test_a_used_up_quota_does_not_outlast_the_deadline(
     export: OneExport, clock: MovedClock
 ) -> None:
     export.stand_in.says(Say({"status": "pending"}, status=202))
-    export.variant = export.open_variant(quota=QuotaPolicy(limit=1))
+    export.variant = export.open(quota=QuotaPolicy(limit=1))
     job = export.order()
     with pytest.raises(errors.QuotaExceeded):
         export.on(job, "wait", timeout=60)

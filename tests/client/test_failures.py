@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
-from tests.client.stand_in import Say, StandIn
+from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
 from adanalytics_client import AsyncClient, QuotaPolicy, RetryPolicy, errors
@@ -23,12 +24,10 @@ DATES = {"dates": ["2026-01-15"]}
 
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
-def test_a_passing_error_is_tried_again(
-    variant: Variant, stand_in: StandIn, clock: MovedClock, status: int
-) -> None:
-    stand_in.says(Say(status=status), Say(DATES))
-    assert len(variant.call("dates")) == 1
-    assert (len(stand_in.asked), clock.sleeps) == (2, [0.5])
+def test_a_passing_error_is_tried_again(bench: Bench, clock: MovedClock, status: int) -> None:
+    bench.says(Say(status=status), Say(DATES))
+    assert len(bench.call("dates")) == 1
+    assert (len(bench.asked), clock.sleeps) == (2, [0.5])
 
 
 @pytest.mark.parametrize(
@@ -41,62 +40,54 @@ def test_a_passing_error_is_tried_again(
         {"body": b'{"dates": ["2026-01-15"', "headers": {"Content-Type": "application/json"}},
     ],
 )
-def test_a_damaged_answer_is_tried_again(
-    variant: Variant, stand_in: StandIn, broken: dict[str, Any]
-) -> None:
-    stand_in.says(Say(**broken), Say(DATES))
-    assert len(variant.call("dates")) == 1
-    assert len(stand_in.asked) == 2
+def test_a_damaged_answer_is_tried_again(bench: Bench, broken: dict[str, Any]) -> None:
+    bench.says(Say(**broken), Say(DATES))
+    assert len(bench.call("dates")) == 1
+    assert len(bench.asked) == 2
 
 
-def test_an_error_whose_body_is_cut_is_that_error(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
-) -> None:
+def test_an_error_whose_body_is_cut_is_that_error(bench: Bench, clock: MovedClock) -> None:
     text = {"error": "Too many requests were sent"}
-    stand_in.says(Say(text, status=429, headers={"Retry-After": "9"}, cut=5), Say(DATES))
-    assert len(variant.call("dates")) == 1
+    bench.says(Say(text, status=429, headers={"Retry-After": "9"}, cut=5), Say(DATES))
+    assert len(bench.call("dates")) == 1
     assert clock.sleeps == [9.0]
-    stand_in.says(Say(text, status=404, cut=5))
+    bench.says(Say(text, status=404, cut=5))
     with pytest.raises(errors.NotFound):
-        variant.call("dates")
+        bench.call("dates")
 
 
-def test_a_cut_answer_states_the_limit(stand_in: StandIn, open_variant: OpenVariant) -> None:
+def test_a_cut_answer_states_the_limit(bench: Bench) -> None:
     """Or the attempt after it would be one that the service has said it will refuse."""
-    variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
-    stand_in.says(Say(DATES, headers={"RateLimit": '"hour";r=0;t=600'}, cut=5), Say(DATES))
+    variant = bench.open(quota=QuotaPolicy(on_limit="raise"))
+    bench.says(Say(DATES, headers={"RateLimit": '"hour";r=0;t=600'}, cut=5), Say(DATES))
     with pytest.raises(errors.QuotaExceeded):
         variant.call("dates")
-    assert len(stand_in.asked) == 1
+    assert len(bench.asked) == 1
 
 
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("lost", [1, 4, 8, 12, 20])
-def test_a_gzip_body_without_its_end_is_found(
-    variant: Variant, stand_in: StandIn, lost: int
-) -> None:
+def test_a_gzip_body_without_its_end_is_found(bench: Bench, lost: int) -> None:
     """The length agrees with the cut body, so only gzip's own structure can tell."""
     packed = gzip.compress(b'{"dates": ["2026-01-15"]}')
     headers = {"Content-Encoding": "gzip"}
-    stand_in.says(Say(packed[:-lost], headers=headers), Say(packed, headers=headers))
-    assert len(variant.call("dates")) == 1
-    assert len(stand_in.asked) == 2
+    bench.says(Say(packed[:-lost], headers=headers), Say(packed, headers=headers))
+    assert len(bench.call("dates")) == 1
+    assert len(bench.asked) == 2
 
 
 @BOTH_LIBRARIES
-def test_gzip_in_several_members_is_one_body(variant: Variant, stand_in: StandIn) -> None:
+def test_gzip_in_several_members_is_one_body(bench: Bench) -> None:
     packed = gzip.compress(b'{"dates": ["2026-') + gzip.compress(b'01-15"]}')
-    stand_in.says(Say(packed, headers={"Content-Encoding": "gzip"}))
-    assert len(variant.call("dates")) == 1
+    bench.says(Say(packed, headers={"Content-Encoding": "gzip"}))
+    assert len(bench.call("dates")) == 1
 
 
-def test_an_encoding_that_was_not_asked_for_is_an_error(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(DATES, headers={"Content-Encoding": "br"}))
+def test_an_encoding_that_was_not_asked_for_is_an_error(bench: Bench) -> None:
+    bench.says(Say(DATES, headers={"Content-Encoding": "br"}))
     with pytest.raises(errors.ProtocolError, match="'br' was not asked for"):
-        variant.call("dates")
-    assert stand_in.asked[0].headers["accept-encoding"] == "gzip"
+        bench.call("dates")
+    assert bench.asked[0].headers["accept-encoding"] == "gzip"
 
 
 @pytest.mark.parametrize(
@@ -110,32 +101,32 @@ def test_an_encoding_that_was_not_asked_for_is_an_error(
     ],
 )
 def test_a_final_error_is_typed_and_not_repeated(
-    variant: Variant, stand_in: StandIn, status: int, kind: type[errors.StatusError]
+    bench: Bench, status: int, kind: type[errors.StatusError]
 ) -> None:
     body = {"error": "no secret-key", "details": [{"field": "hour", "message": "too late"}]}
-    stand_in.says(Say(body, status=status, headers={"X-Request-Id": "r-9"}))
+    bench.says(Say(body, status=status, headers={"X-Request-Id": "r-9"}))
     with pytest.raises(kind) as caught:
-        variant.call("summary", "2026-01-15")
+        bench.call("summary", "2026-01-15")
     error = caught.value
     assert (error.status, error.request_id, error.attempts) == (status, "r-9", 1)
     assert "no ***; hour too late" in str(error)
     assert "secret-key" not in str(error) + repr(error) + error.reason
     assert error.url == (
-        f"{stand_in.url}/api/partners/acme/ad-analytics/summary"
+        f"{bench.url}/api/partners/acme/ad-analytics/summary"
         "?start_date=2026-01-15&end_date=2026-01-15"
     )
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), vars(again)) == (str(error), vars(error))
-    assert len(stand_in.asked) == 1
+    assert len(bench.asked) == 1
 
 
-def test_an_error_carries_what_the_service_answered(variant: Variant, stand_in: StandIn) -> None:
+def test_an_error_carries_what_the_service_answered(bench: Bench) -> None:
     body = {"errors": [{"field": "hour", "message": "no secret-key"}, "late"], "code": 7}
     headers = {"Set-Cookie": "session=s3cr3t", "Authorization": "Bearer s3cr3t"}
     headers |= {"X-Echo": "secret-key", "X-Cost": "3"}
-    stand_in.says(Say(body, status=422, headers=headers))
+    bench.says(Say(body, status=422, headers=headers))
     with pytest.raises(errors.InvalidRequest) as caught:
-        variant.call("dates")
+        bench.call("dates")
     error = caught.value
     assert error.errors == (errors.FieldProblem("hour", "no ***"), errors.FieldProblem("", "late"))
     assert error.message == "The service refused the request (422: hour no ***; late)."
@@ -148,36 +139,30 @@ def test_an_error_carries_what_the_service_answered(variant: Variant, stand_in: 
 @pytest.mark.parametrize(
     ("place", "words"), [(["query", "hour"], "hour too late"), ([], "too late"), ("x", "too late")]
 )
-def test_an_error_in_the_form_of_fastapi_is_told(
-    variant: Variant, stand_in: StandIn, place: Any, words: str
-) -> None:
-    stand_in.says(Say({"detail": [{"loc": place, "msg": "too late"}]}, status=422))
+def test_an_error_in_the_form_of_fastapi_is_told(bench: Bench, place: Any, words: str) -> None:
+    bench.says(Say({"detail": [{"loc": place, "msg": "too late"}]}, status=422))
     with pytest.raises(errors.InvalidRequest) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert caught.value.message == f"The service refused the request (422: {words})."
 
 
 @pytest.mark.parametrize("size", [65_000, 131_000, 131_072, 131_080, 200_000])
-def test_a_long_body_is_cut_without_half_a_secret(
-    variant: Variant, stand_in: StandIn, size: int
-) -> None:
+def test_a_long_body_is_cut_without_half_a_secret(bench: Bench, size: int) -> None:
     body = b"secret-key" * 4000 + b"x" * (size - 40_005) + b"secret-key" + b"y" * 200_000
-    stand_in.says(Say(body, status=400))
+    bench.says(Say(body, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert caught.value.body.startswith("*" * 12_000)
     assert "sec" not in caught.value.body
     assert len(caught.value.body) <= 65_536
 
 
 @pytest.mark.parametrize("text", ["é", "日", "\\xff"])
-def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
-    variant: Variant, stand_in: StandIn, text: str
-) -> None:
+def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(bench: Bench, text: str) -> None:
     body = text.encode() if text.isprintable() else b"\xff"
-    stand_in.says(Say(body * 100_000, status=400))
+    bench.says(Say(body * 100_000, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert 65_500 < len(caught.value.body.encode()) <= 65_536
 
 
@@ -186,46 +171,44 @@ def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
     [(400, True), (409, True), (422, True), (402, False), (413, False), (451, False), (304, False)],
 )
 def test_only_some_refusals_say_to_change_the_parameters(
-    variant: Variant, stand_in: StandIn, status: int, change: bool
+    bench: Bench, status: int, change: bool
 ) -> None:
-    stand_in.says(Say(status=status))
+    bench.says(Say(status=status))
     with pytest.raises(errors.InvalidRequest) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert ("parameters" in caught.value.remedy) is change
 
 
 @pytest.mark.parametrize("status", [408, 425])
-def test_a_request_that_never_began_is_a_failure_of_the_service(
-    variant: Variant, stand_in: StandIn, status: int
-) -> None:
+def test_a_request_that_never_began_is_a_failure_of_the_service(bench: Bench, status: int) -> None:
     """Nothing about the request is wrong, so the same one may help later."""
-    stand_in.says(Say(status=status))
+    bench.says(Say(status=status))
     with pytest.raises(errors.ServerError) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert (caught.value.remedy, caught.value.attempts) == ("Try later.", 3)
 
 
-def test_an_error_about_a_huge_answer_is_short(variant: Variant, stand_in: StandIn) -> None:
+def test_an_error_about_a_huge_answer_is_short(bench: Bench) -> None:
     huge = {"k" * 100_000: 1}
-    stand_in.says(Say({"status": "done", **huge}))
+    bench.says(Say({"status": "done", **huge}))
     with pytest.raises(errors.ProtocolError, match="names no file") as caught:
-        variant.call("export", "2026-01-15", to="day.csv")
+        bench.call("export", "2026-01-15", to="day.csv")
     assert len(str(caught.value)) < 3000
 
 
-def test_both_limits_have_one_base(variant: Variant, stand_in: StandIn) -> None:
+def test_both_limits_have_one_base(bench: Bench) -> None:
     limits = (errors.QuotaExceeded, errors.RateLimited)
     assert all(issubclass(each, errors.RequestLimitReached) for each in limits)
-    stand_in.says(Say(status=403, headers={"Retry-After": "99999"}))
+    bench.says(Say(status=403, headers={"Retry-After": "99999"}))
     with pytest.raises(errors.RequestLimitReached) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert caught.value.resumes_at is not None
 
 
-def test_an_error_does_not_say_the_same_twice(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"error": "Not Found"}, status=404))
+def test_an_error_does_not_say_the_same_twice(bench: Bench) -> None:
+    bench.says(Say({"error": "Not Found"}, status=404))
     with pytest.raises(errors.NotFound) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert caught.value.message == "Not found (404)."
     assert caught.value.remedy == "Check the partner and base_url."
 
@@ -246,33 +229,29 @@ def test_an_error_does_not_say_the_same_twice(variant: Variant, stand_in: StandI
     ],
 )
 def test_what_stays_wrong_is_told_in_plain_words(
-    variant: Variant, stand_in: StandIn, answer: dict[str, Any], message: str
+    bench: Bench, answer: dict[str, Any], message: str
 ) -> None:
-    stand_in.says(Say(**answer))
+    bench.says(Say(**answer))
     with pytest.raises((errors.TransportError, errors.ProtocolError), match=message):
-        variant.call("dates")
+        bench.call("dates")
 
 
 @pytest.mark.parametrize("lead", [0, 485, 495])
-def test_no_part_of_an_echoed_credential_is_left(
-    variant: Variant, stand_in: StandIn, lead: int
-) -> None:
+def test_no_part_of_an_echoed_credential_is_left(bench: Bench, lead: int) -> None:
     """Long texts are cut; what is cut must not be half a secret."""
-    stand_in.says(Say({"error": "x" * lead + "secret-key"}, status=400))
+    bench.says(Say({"error": "x" * lead + "secret-key"}, status=400))
     with pytest.raises(errors.InvalidRequest) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert "sec" not in str(caught.value) + caught.value.reason
 
 
-def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(bench: Bench) -> None:
     """Services that refuse a login may repeat what they were sent, as it was sent."""
     password = 'r\u00e4tsel "5%'
-    variant = open_variant(email="a@b.example", password=password)
+    variant = bench.open(email="a@b.example", password=password)
     spelled = [json.dumps(password), json.dumps(password, ensure_ascii=False)]
     told = " ".join([*spelled, quote(password), quote_plus(password), password])
-    stand_in.script = lambda asked: Say({"error": f"{asked.body.decode()} {told}"}, status=400)
+    bench.script = lambda asked: Say({"error": f"{asked.body.decode()} {told}"}, status=400)
     with pytest.raises(errors.AuthenticationError, match=r"\*{3}") as caught:
         variant.call("dates")
     assert "tsel" not in str(caught.value) + repr(vars(caught.value))
@@ -288,26 +267,24 @@ def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
     ],
 )
 def test_no_place_of_an_answer_brings_the_credential_into_an_error(
-    variant: Variant, stand_in: StandIn, answer: dict[str, Any]
+    bench: Bench, answer: dict[str, Any]
 ) -> None:
-    stand_in.says(Say(**answer))
+    bench.says(Say(**answer))
     with pytest.raises(errors.AdAnalyticsError) as caught:
-        variant.call("summary", "2026-01-15")
+        bench.call("summary", "2026-01-15")
     assert "secret-key" not in str(caught.value) + repr(vars(caught.value))
 
 
-def test_attempts_end(variant: Variant, stand_in: StandIn, clock: MovedClock) -> None:
-    stand_in.says(Say({"error": "broken"}, status=503))
+def test_attempts_end(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say({"error": "broken"}, status=503))
     with pytest.raises(errors.ServerError, match="broken") as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert (caught.value.attempts, clock.sleeps) == (3, [0.5, 1.0])
 
 
-def test_the_budget_ends_before_the_attempts(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(status=503, headers={"Retry-After": "40"}))
-    variant = open_variant(retry=RetryPolicy(attempts=9, budget=100))
+def test_the_budget_ends_before_the_attempts(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(status=503, headers={"Retry-After": "40"}))
+    variant = bench.open(retry=RetryPolicy(attempts=9, budget=100))
     with pytest.raises(errors.ServerError):
         variant.call("dates")
     assert clock.sleeps == [40.0, 40.0]
@@ -340,16 +317,16 @@ def test_silence_is_a_timeout(open_variant: OpenVariant) -> None:
         too_late.cancel()
 
 
-def test_what_is_not_a_date_is_a_protocol_error(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"dates": ["2026-01-15", 5]}))
+def test_what_is_not_a_date_is_a_protocol_error(bench: Bench) -> None:
+    bench.says(Say({"dates": ["2026-01-15", 5]}))
     with pytest.raises(errors.ProtocolError, match="invalid entry"):
-        variant.call("dates")
+        bench.call("dates")
 
 
-def test_a_summary_without_rows_names_its_keys(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"summary": "revenue 1", "more": {"revenue": "1"}}))
+def test_a_summary_without_rows_names_its_keys(bench: Bench) -> None:
+    bench.says(Say({"summary": "revenue 1", "more": {"revenue": "1"}}))
     with pytest.raises(errors.ProtocolError) as caught:
-        variant.call("summary", "2026-01-15")
+        bench.call("summary", "2026-01-15")
     assert caught.value.message == (
         "No list of records was found: summary is a text, not a list of objects. "
         "Keys seen: summary, more, more.revenue."
@@ -375,17 +352,12 @@ def dated(seconds: float) -> Say:
     ("away", "message"), [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")]
 )
 def test_a_clock_a_year_off_is_a_warning_once(
-    variant: Variant,
-    stand_in: StandIn,
-    clock: MovedClock,
-    caplog: pytest.LogCaptureFixture,
-    away: int,
-    message: str,
+    bench: Bench, clock: MovedClock, caplog: pytest.LogCaptureFixture, away: int, message: str
 ) -> None:
-    stand_in.says(dated(clock.now + away))
-    variant.call("dates")
-    variant.call("dates")
-    variant.on(variant.client.with_options(timeout=5), "dates")
+    bench.says(dated(clock.now + away))
+    bench.call("dates")
+    bench.call("dates")
+    bench.on(bench.client.with_options(timeout=5), "dates")
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert f"is {message} the service's" in record.message
@@ -393,22 +365,16 @@ def test_a_clock_a_year_off_is_a_warning_once(
 
 @pytest.mark.parametrize("date", [0, HOUR, -HOUR, None])
 def test_an_hour_is_nothing_to_tell(
-    variant: Variant,
-    stand_in: StandIn,
-    clock: MovedClock,
-    caplog: pytest.LogCaptureFixture,
-    date: int | None,
+    bench: Bench, clock: MovedClock, caplog: pytest.LogCaptureFixture, date: int | None
 ) -> None:
-    stand_in.says(Say({"dates": []}) if date is None else dated(clock.now + date))
-    variant.call("dates")
+    bench.says(Say({"dates": []}) if date is None else dated(clock.now + date))
+    bench.call("dates")
     assert not caplog.records
 
 
-def test_a_date_that_is_none_is_no_date(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
-) -> None:
-    stand_in.says(Say({"dates": []}, headers={"Date": "yesterday"}))
-    variant.call("dates")
+def test_a_date_that_is_none_is_no_date(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.says(Say({"dates": []}, headers={"Date": "yesterday"}))
+    bench.call("dates")
     assert not caplog.records
 
 
@@ -433,14 +399,12 @@ def test_a_path_of_the_service(reference_variant: Variant) -> None:
         reference_variant.call("request", "GET", "/api/nothing")
 
 
-def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=201))
+def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(bench: Bench) -> None:
+    bench.says(Say(status=201))
     body = {"budget": Decimal("0.10"), "name": "Ä"}
-    found = variant.call("request", "POST", "/api/campaigns/a b", json=body)
+    found = bench.call("request", "POST", "/api/campaigns/a b", json=body)
     assert (found.status, found.data) == (201, None)
-    (asked,) = stand_in.asked
+    (asked,) = bench.asked
     assert (asked.method, asked.path) == ("POST", "/api/campaigns/a%20b")
     assert asked.body == '{"budget":0.10,"name":"Ä"}'.encode()
     assert asked.headers["content-type"] == "application/json"
@@ -448,16 +412,14 @@ def test_a_body_keeps_its_digits_and_an_empty_answer_is_none(
 
 
 @pytest.mark.parametrize(("method", "sent"), [("GET", 2), ("POST", 1)])
-def test_only_what_may_be_repeated_is_sent_again(
-    variant: Variant, stand_in: StandIn, method: str, sent: int
-) -> None:
-    stand_in.says(Say(status=503), Say({"done": True}))
+def test_only_what_may_be_repeated_is_sent_again(bench: Bench, method: str, sent: int) -> None:
+    bench.says(Say(status=503), Say({"done": True}))
     if sent == 1:
         with pytest.raises(errors.ServerError):
-            variant.call("request", method, "/api/jobs")
+            bench.call("request", method, "/api/jobs")
     else:
-        assert variant.call("request", method, "/api/jobs").data == {"done": True}
-    assert len(stand_in.asked) == sent
+        assert bench.call("request", method, "/api/jobs").data == {"done": True}
+    assert len(bench.asked) == sent
 
 
 @pytest.mark.parametrize(
@@ -470,56 +432,50 @@ def test_only_what_may_be_repeated_is_sent_again(
         ("GET", "/api#top"),
     ],
 )
-def test_a_wrong_method_or_path_sends_nothing(
-    variant: Variant, stand_in: StandIn, method: str, path: str
-) -> None:
+def test_a_wrong_method_or_path_sends_nothing(bench: Bench, method: str, path: str) -> None:
     with pytest.raises(errors.ConfigurationError):
-        variant.call("request", method, path)
-    assert stand_in.asked == []
+        bench.call("request", method, path)
+    assert bench.asked == []
 
 
-def test_further_parameters_are_sent_and_belong_to_the_token(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.script = lambda _: Say({"events": [{"event_id": "e-1"}], "total": 1})
+def test_further_parameters_are_sent_and_belong_to_the_token(bench: Bench) -> None:
+    bench.script = lambda _: Say({"events": [{"event_id": "e-1"}], "total": 1})
     query = {"split": "none", "params": {"campaign_id": 7, "since": date(2026, 1, 2), "q": "ä&b"}}
-    (page,) = variant.pages("2026-01-15", **query)
-    (asked,) = stand_in.asked
+    (page,) = bench.pages("2026-01-15", **query)
+    (asked,) = bench.asked
     assert asked.query["campaign_id"] == "7"
     assert (asked.query["since"], asked.query["q"]) == ("2026-01-02", "ä&b")
     assert asked.query["page"] == "1"
-    resumed = variant.client.events("2026-01-15", resume=page.token, **query)
+    resumed = bench.client.events("2026-01-15", resume=page.token, **query)
     assert resumed.plan.params == (("campaign_id", "7"), ("since", "2026-01-02"), ("q", "ä&b"))
     assert "campaign_id=7" in str(resumed.plan)
     for other in ({"campaign_id": 8}, None):
         with pytest.raises(errors.ConfigurationError, match=r"page, campaign_id=7.*; this query"):
-            variant.client.events("2026-01-15", resume=page.token, **{**query, "params": other})
+            bench.client.events("2026-01-15", resume=page.token, **{**query, "params": other})
 
 
-def test_a_summary_takes_further_parameters(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = lambda _: Say({"summary": []}, headers={"X-Request-Id": "r-7"})
-    found = variant.call("summary", "2026-01-15", params={"campaign_id": 7})
-    assert stand_in.asked[0].query["campaign_id"] == "7"
+def test_a_summary_takes_further_parameters(bench: Bench) -> None:
+    bench.script = lambda _: Say({"summary": []}, headers={"X-Request-Id": "r-7"})
+    found = bench.call("summary", "2026-01-15", params={"campaign_id": 7})
+    assert bench.asked[0].query["campaign_id"] == "7"
     assert found.request_id == "r-7"
 
 
-def test_a_list_is_sent_as_several_parameters(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = lambda _: Say({"data": [], "meta": {"total": 0}})
+def test_a_list_is_sent_as_several_parameters(bench: Bench) -> None:
+    bench.script = lambda _: Say({"data": [], "meta": {"total": 0}})
     params = {"tag": [1, "b", date(2026, 1, 2)], "q": 7}
-    variant.call("summary", "2026-01-15", params=params)
-    variant.rows("2026-01-15", split="none", params=params)
-    variant.call("request", "GET", "/api/jobs", params=params)
-    assert len(stand_in.asked) == 3
-    for asked in stand_in.asked:
+    bench.call("summary", "2026-01-15", params=params)
+    bench.rows("2026-01-15", split="none", params=params)
+    bench.call("request", "GET", "/api/jobs", params=params)
+    assert len(bench.asked) == 3
+    for asked in bench.asked:
         assert asked.target.endswith("tag=1&tag=b&tag=2026-01-02&q=7")
 
 
-def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.script = lambda _: Say(status=204)
-    assert variant.rows("2026-01-15", split="daily", params={"campaign_id": 7}) == []
-    assert {asked.path.rpartition("/")[2] for asked in stand_in.asked} == {"events"}
+def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(bench: Bench) -> None:
+    bench.script = lambda _: Say(status=204)
+    assert bench.rows("2026-01-15", split="daily", params={"campaign_id": 7}) == []
+    assert {asked.path.rpartition("/")[2] for asked in bench.asked} == {"events"}
 
 
 @pytest.mark.parametrize("method", ["events", "summary"])
@@ -535,12 +491,10 @@ def test_a_pull_with_further_parameters_is_not_compared_with_the_summary(
         ([("a", 1)], "a dict, such as"),
     ],
 )
-def test_a_wrong_parameter_is_refused(
-    variant: Variant, stand_in: StandIn, method: str, params: Any, remedy: str
-) -> None:
+def test_a_wrong_parameter_is_refused(bench: Bench, method: str, params: Any, remedy: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=remedy):
-        variant.call(method, "2026-01-15", params=params)
-    assert stand_in.asked == []
+        bench.call(method, "2026-01-15", params=params)
+    assert bench.asked == []
 
 
 def test_the_request_id_of_a_success_is_no_part_of_the_data(reference_variant: Variant) -> None:
@@ -556,8 +510,8 @@ def test_the_request_id_of_a_success_is_no_part_of_the_data(reference_variant: V
     assert pages[0][0].request_id != pages[1][0].request_id
 
 
-def test_a_client_says_where_and_for_whom(variant: Variant, stand_in: StandIn) -> None:
-    assert (variant.client.base_url, variant.client.partner) == (stand_in.url, "acme")
+def test_a_client_says_where_and_for_whom(bench: Bench) -> None:
+    assert (bench.client.base_url, bench.client.partner) == (bench.url, "acme")
 
 
 def test_without_asyncio_the_error_says_so() -> None:

@@ -17,6 +17,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from tests.client.bench import Bench
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 from tests.vocabularies import COUNTERS, VOCABULARIES, Vocabulary
@@ -46,30 +47,24 @@ SECONDS = 1_768_483_200
     ],
 )
 def test_seen_events_have_the_mapped_or_spelt_id(
-    name: str,
-    service: ServiceProfile | None,
-    left: int,
-    stand_in: StandIn,
-    open_variant: OpenVariant,
+    name: str, service: ServiceProfile | None, left: int, bench: Bench
 ) -> None:
     rows = [{name: "a"}, {name: 5}, {name: "b"}]
-    stand_in.says(Say({"data": rows, "total": 3}))
+    bench.says(Say({"data": rows, "total": 3}))
     seen = SeenEvents(["a", 5])
-    found = open_variant(service=service).rows(DAY, hour=3, seen=seen)
+    found = bench.open(service=service).rows(DAY, hour=3, seen=seen)
     assert found == rows[-left:]
     assert ("b" in seen) == (left == 1)
 
 
-def test_a_repeat_on_a_later_page_has_the_mapped_id(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
+def test_a_repeat_on_a_later_page_has_the_mapped_id(bench: Bench) -> None:
     pages = [["a", "b"], ["b", "c"], []]
     answers = [
         Say({"data": [{"request": name} for name in page], "has_more": bool(page)})
         for page in pages
     ]
-    stand_in.says(*answers)
-    rows = open_variant(service=MAPPED).rows(DAY, split="none", per_page=2, on_drift="warn")
+    bench.says(*answers)
+    rows = bench.open(service=MAPPED).rows(DAY, split="none", per_page=2, on_drift="warn")
     assert [row["request"] for row in rows] == ["a", "b", "c"]
 
 
@@ -89,15 +84,12 @@ def test_a_repeat_on_a_later_page_has_the_mapped_id(
     ],
 )
 def test_a_time_under_its_name_must_be_of_the_hour(
-    fields: dict[str, Any],
-    service: ServiceProfile | None,
-    stand_in: StandIn,
-    open_variant: OpenVariant,
+    fields: dict[str, Any], service: ServiceProfile | None, bench: Bench
 ) -> None:
     if isinstance(fields.get("event_time"), str):
         fields = {"event_time": float(fields["event_time"])}
-    stand_in.says(Say({"data": [fields], "total": 1}))
-    variant = open_variant(service=service)
+    bench.says(Say({"data": [fields], "total": 1}))
+    variant = bench.open(service=service)
     assert len(variant.rows(DAY, hour=13)) == 1
     with pytest.raises(ProtocolError, match="hold events of hour 13: they belong to another"):
         variant.rows(DAY, hour=12)
@@ -119,20 +111,15 @@ def test_a_time_under_its_name_must_be_of_the_hour(
     ],
 )
 def test_a_time_that_is_not_known_is_not_checked(
-    fields: dict[str, Any],
-    service: ServiceProfile | None,
-    stand_in: StandIn,
-    open_variant: OpenVariant,
+    fields: dict[str, Any], service: ServiceProfile | None, bench: Bench
 ) -> None:
-    stand_in.says(Say({"data": [fields], "total": 1}))
-    assert open_variant(service=service).rows(DAY, hour=12) == [fields]
+    bench.says(Say({"data": [fields], "total": 1}))
+    assert bench.open(service=service).rows(DAY, hour=12) == [fields]
 
 
-def test_epoch_times_are_checked_in_the_zone_of_the_service(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
-    stand_in.says(Say({"data": [{"ts": SECONDS}], "total": 1}))
-    variant = open_variant(service=ServiceProfile(zone="+05:30", time_field="ts"))
+def test_epoch_times_are_checked_in_the_zone_of_the_service(bench: Bench) -> None:
+    bench.says(Say({"data": [{"ts": SECONDS}], "total": 1}))
+    variant = bench.open(service=ServiceProfile(zone="+05:30", time_field="ts"))
     assert len(variant.rows(DAY, hour=18)) == 1
     with pytest.raises(ProtocolError, match="events of hour 18"):
         variant.rows(DAY, hour=13)
@@ -148,11 +135,9 @@ CAMEL = {
 }
 
 
-def test_attributes_are_found_by_spelling_and_nothing_is_renamed(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
-    stand_in.says(Say({"data": [CAMEL], "total": 1}))
-    (event,) = open_variant().events(DAY, hour=13)
+def test_attributes_are_found_by_spelling_and_nothing_is_renamed(bench: Bench) -> None:
+    bench.says(Say({"data": [CAMEL], "total": 1}))
+    (event,) = bench.open().events(DAY, hour=13)
     assert (event.event_id, event.event_date, event.is_filtered) == ("a", date(2026, 1, 15), False)
     assert event.time == datetime(2026, 1, 15, 13, 20, tzinfo=UTC)
     assert (event.revenue, event.country) == (Decimal("0.10"), None)
@@ -175,17 +160,15 @@ def test_attributes_are_found_by_spelling_and_nothing_is_renamed(
     assert Event.model_validate_json(json.dumps(CAMEL)).event_id == "a"
 
 
-def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
+def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(bench: Bench) -> None:
     service = ServiceProfile(
         fields={"revenue": "rev", "event_id": "auction_id", "cost": "price"}, time_field="ts"
     )
     first = {"rev": 0.30000000000000004, "revenue": "7", "auction_id": "u", "ts": SECONDS}
     first |= {"Country": "FR", "country": "DE", "price": 5, "event_time": "soon", "os": None}
     rows = [first, {"auction_id": "v", "deep": {"a": [1, {"b": 0.1}]}}, {"revenue": "1"}]
-    stand_in.says(Say({"data": rows, "total": 3}))
-    variant = open_variant(service=service)
+    bench.says(Say({"data": rows, "total": 3}))
+    variant = bench.open(service=service)
     event, other, bare = variant.events(DAY, split="daily")
     assert event.revenue == Decimal("0.30000000000000004")
     assert (event.event_id, event.auction_id, event.cost) == ("u", "u", Decimal(5))
@@ -203,42 +186,40 @@ def test_a_mapped_name_beats_the_exact_one_and_that_one_another_spelling(
     assert (price, type(price[0])) == ([5, None, None], Decimal)
 
 
-def test_a_field_behind_a_mapped_one_is_kept(stand_in: StandIn, open_variant: OpenVariant) -> None:
+def test_a_field_behind_a_mapped_one_is_kept(bench: Bench) -> None:
     row = {"event_id": "a", "auction_id": "b"}
-    stand_in.says(Say({"data": [row], "total": 1}))
-    variant = open_variant(service=ServiceProfile(fields={"event_id": "auction_id"}))
+    bench.says(Say({"data": [row], "total": 1}))
+    variant = bench.open(service=ServiceProfile(fields={"event_id": "auction_id"}))
     (event,) = variant.events(DAY, split="daily")
     assert (event.event_id, event["event_id"], event.auction_id) == ("b", "a", "b")
     assert event.model_dump(exclude_unset=True) == row
 
 
 def test_events_without_a_documented_field_are_said_once(
-    stand_in: StandIn, open_variant: OpenVariant, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = [{"a": 1, "rev": "0.5"}, {"b": 2}]
-    stand_in.says(Say({"data": rows, "total": 2}), Say({"data": rows, "total": 2}))
-    open_variant().events(DAY, split="daily")
+    bench.says(Say({"data": rows, "total": 2}), Say({"data": rows, "total": 2}))
+    bench.open().events(DAY, split="daily")
     (record,) = [each for each in caplog.records if "documented" in each.message]
     assert record.levelname == "WARNING"
     assert "has no documented field, so every attribute of these events is None" in record.message
     assert "The first event has: a, rev." in record.message
     assert 'ServiceProfile(fields={"event_time": "..."})' in record.message
     caplog.clear()
-    stand_in.says(Say({"data": rows, "total": 2}))
-    open_variant(service=ServiceProfile(fields={"revenue": "rev"})).events(DAY, split="daily")
-    stand_in.says(Say({"data": [CAMEL], "total": 1}))
-    open_variant().events(DAY, hour=13)
+    bench.says(Say({"data": rows, "total": 2}))
+    bench.open(service=ServiceProfile(fields={"revenue": "rev"})).events(DAY, split="daily")
+    bench.says(Say({"data": [CAMEL], "total": 1}))
+    bench.open().events(DAY, hour=13)
     assert not [each for each in caplog.records if "documented" in each.message]
 
 
-def test_the_models_of_callers_that_extend_events_find_their_fields(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
+def test_the_models_of_callers_that_extend_events_find_their_fields(bench: Bench) -> None:
     class Own(Event):
         score: int = 0
 
-    stand_in.says(Say({"data": [CAMEL | {"score": "7"}], "total": 1}))
-    (event,) = open_variant().events(DAY, hour=13, model=Own)
+    bench.says(Say({"data": [CAMEL | {"score": "7"}], "total": 1}))
+    (event,) = bench.open().events(DAY, hour=13, model=Own)
     assert (type(event), event.score, event.event_id) == (Own, 7, "a")
 
 
@@ -310,11 +291,9 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def test_a_column_of_another_spelling_is_refused_and_named(
-    stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path
-) -> None:
-    stand_in.says(Say({"data": [{"eventTime": "x", "rev": "1", "new_one": 2}], "total": 1}))
-    variant = open_variant(service=ServiceProfile(fields={"revenue": "rev"}))
+def test_a_column_of_another_spelling_is_refused_and_named(bench: Bench, tmp_path: Path) -> None:
+    bench.says(Say({"data": [{"eventTime": "x", "rev": "1", "new_one": 2}], "total": 1}))
+    variant = bench.open(service=ServiceProfile(fields={"revenue": "rev"}))
     for column, name in (("event_time", "eventTime"), ("revenue", "rev"), ("newOne", "new_one")):
         for suffix in ("jsonl", "csv", "parquet"):
             query = variant.client.events(DAY, split="daily", check="none")
@@ -325,15 +304,15 @@ def test_a_column_of_another_spelling_is_refused_and_named(
 
 
 def test_a_documented_column_is_taken_in_any_case_but_the_exact_name_first(
-    stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path
+    bench: Bench, tmp_path: Path
 ) -> None:
-    variant = open_variant()
+    variant = bench.open()
     for row, head in (
         ({"Country": "FR", "country": "DE", "OS": None}, "Country,OS"),
         ({"country": "DE", "os": "ios"}, "country,os"),
         ({"country": "DE"}, "country,os"),
     ):
-        stand_in.says(Say({"data": [row], "total": 1}))
+        bench.says(Say({"data": [row], "total": 1}))
         for suffix in ("csv", "parquet", "jsonl"):
             query = variant.client.events(DAY, split="daily", check="none")
             target = tmp_path / f"x.{suffix}"
@@ -346,12 +325,10 @@ def test_a_documented_column_is_taken_in_any_case_but_the_exact_name_first(
             assert ",".join(names) == head
 
 
-def test_amounts_keep_their_digits_in_a_nested_field(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
+def test_amounts_keep_their_digits_in_a_nested_field(bench: Bench) -> None:
     body = b'{"data": [{"odd": {"a": [0.10, 1e400]}}], "total": 1}'
-    stand_in.says(Say(body, headers={"content-type": "application/json"}))
-    (event,) = open_variant().events(DAY, split="daily")
+    bench.says(Say(body, headers={"content-type": "application/json"}))
+    (event,) = bench.open().events(DAY, split="daily")
     assert event.extra == {"odd": {"a": [Decimal("0.10"), Decimal("1E+400")]}}
 
 
@@ -511,11 +488,9 @@ def test_chosen_columns_are_those_of_the_service(
     assert head == chosen
 
 
-def test_an_empty_pull_has_the_documented_columns(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(page_of([], 0))
-    variant = open_variant()
+def test_an_empty_pull_has_the_documented_columns(bench: Bench) -> None:
+    bench.says(page_of([], 0))
+    variant = bench.open()
     table = variant.on(query(variant), "to_arrow")
     assert (table.num_rows, table.column_names) == (0, [*EVENT_KINDS])
 

@@ -17,6 +17,7 @@ import httpx2
 import pytest
 import respx
 import vcr
+from tests.client.bench import Bench
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import AsyncVariant, OpenVariant, SyncVariant, Variant
 
@@ -216,15 +217,13 @@ def test_it_is_neither_changed_nor_closed(open_with: OpenWith, stand_in: StandIn
     assert stand_in.asked[0].headers["authorization"] == "Bearer secret-key"
 
 
-def test_what_a_service_sets_as_cookies_is_neither_sent_nor_kept(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_what_a_service_sets_as_cookies_is_neither_sent_nor_kept(bench: Bench) -> None:
     """A service may set ever new ones."""
     name = "cookie-of-the-service"
-    stand_in.says(Say(DATES, headers={"Set-Cookie": f"{name}=x; Path=/"}))
+    bench.says(Say(DATES, headers={"Set-Cookie": f"{name}=x; Path=/"}))
     for _ in range(2):
-        variant.call("dates")
-    assert all("cookie" not in asked.headers for asked in stand_in.asked)
+        bench.call("dates")
+    assert all("cookie" not in asked.headers for asked in bench.asked)
     assert name not in {cookie.name for cookie in gc.get_objects() if type(cookie) is Cookie}
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
+from tests.client.bench import Bench
 from tests.client.raw_events import raw_rows
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import Variant
+from tests.client.stand_in import Say
 
 from adanalytics_client._events.query import each_row
 from adanalytics_client._events.typed import Typed
@@ -298,18 +298,18 @@ def test_cells_keep_digits_and_every_character() -> None:
 DAY = "2026-01-15"
 
 
-def test_numbers_stay_exact(variant: Variant, stand_in: StandIn) -> None:
+def test_numbers_stay_exact(bench: Bench) -> None:
     body = b'{"events": [{"a": 0.10, "b": 1e-9, "c": "1.50", "d": 9007199254740993}], "total": 1}'
-    stand_in.says(Say(body))
-    (row,) = variant.rows(DAY, split="none")
+    bench.says(Say(body))
+    (row,) = bench.rows(DAY, split="none")
     assert row == {"a": Decimal("0.10"), "b": Decimal("1E-9"), "c": "1.50", "d": 9007199254740993}
     assert str(row["a"]) == "0.10"
     assert not any(isinstance(value, float) for value in row.values())
 
 
-def test_whole_amounts_are_decimal_too(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"events": [{"revenue": 5, "cost": None, "campaign_id": 5}], "total": 1}))
-    (row,) = variant.rows(DAY, split="none")
+def test_whole_amounts_are_decimal_too(bench: Bench) -> None:
+    bench.says(Say({"events": [{"revenue": 5, "cost": None, "campaign_id": 5}], "total": 1}))
+    (row,) = bench.rows(DAY, split="none")
     assert {key: type(value) for key, value in row.items()} == {
         "revenue": Decimal,
         "cost": type(None),
@@ -317,21 +317,21 @@ def test_whole_amounts_are_decimal_too(variant: Variant, stand_in: StandIn) -> N
     }
 
 
-def test_events_are_open_models(variant: Variant, stand_in: StandIn) -> None:
+def test_events_are_open_models(bench: Bench) -> None:
     sent = {"revenue": "0.000000000", "event_type": "hologram", "campaign_id": "x", "new": [1]}
-    stand_in.says(Say({"events": [sent], "total": 1}))
-    (event,) = variant.events(DAY, split="none")
+    bench.says(Say({"events": [sent], "total": 1}))
+    (event,) = bench.events(DAY, split="none")
     assert event.revenue == Decimal("0.000000000")
     assert (event.event_type, event.campaign_id, event["new"]) == ("hologram", "x", [1])
     assert event.model_dump(mode="json", exclude_unset=True) == sent
 
 
-def test_model_takes_the_users_own(variant: Variant, stand_in: StandIn) -> None:
+def test_model_takes_the_users_own(bench: Bench) -> None:
     class Mine(BaseModel):
         event_id: str
 
-    stand_in.says(Say({"events": [{"event_id": "e0"}], "total": 1}))
-    (event,) = variant.events(DAY, split="none", model=Mine)
+    bench.says(Say({"events": [{"event_id": "e0"}], "total": 1}))
+    (event,) = bench.events(DAY, split="none", model=Mine)
     assert event == Mine(event_id="e0")
 
 

@@ -5,8 +5,8 @@ import sys
 import zlib
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant
 
 MIB = 1024 * 1024
 READ_ONE_PAGE = """
@@ -47,7 +47,7 @@ def test_a_body_is_refused_before_it_is_unpacked_beyond_the_bound(
     assert int(done.stdout) < 320 * MIB
 
 
-def test_a_page_of_many_reads_is_whole(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_a_page_of_many_reads_is_whole(bench: Bench) -> None:
     rows = [{"event_id": f"e{at}", "pad": "x" * 1000} for at in range(4_000)]
-    stand_in.says(Say({"events": rows, "total": len(rows)}))
-    assert open_variant().rows("2026-01-15", hour=3) == rows
+    bench.says(Say({"events": rows, "total": len(rows)}))
+    assert bench.open().rows("2026-01-15", hour=3) == rows

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.frozen_time import FROZEN, Worker, most_in_an_hour, run_all
 from tests.client.moved_clock import MovedClock
 from tests.client.notes import Notes
@@ -28,9 +29,7 @@ DATES = {"dates": ["2026-01-15"]}
 
 
 @pytest.mark.parametrize("form", ["seconds", "date", "ratelimit", "reset", "epoch"])
-def test_429_waits_as_long_as_the_service_says(
-    variant: Variant, stand_in: StandIn, clock: MovedClock, form: str
-) -> None:
+def test_429_waits_as_long_as_the_service_says(bench: Bench, clock: MovedClock, form: str) -> None:
     until = clock.now + 120
     headers = {
         "seconds": {"Retry-After": "120", "RateLimit": '"hour";r=0;t=9'},
@@ -39,36 +38,30 @@ def test_429_waits_as_long_as_the_service_says(
         "reset": {"X-RateLimit-Reset": "120", "Retry-After": "soon"},
         "epoch": {"X-RateLimit-Reset": str(int(until))},
     }[form]
-    stand_in.says(Say({"error": "Too Many Requests"}, status=429, headers=headers), Say(DATES))
-    assert len(variant.call("dates")) == 1
+    bench.says(Say({"error": "Too Many Requests"}, status=429, headers=headers), Say(DATES))
+    assert len(bench.call("dates")) == 1
     assert clock.sleeps == [120.0]
 
 
-def test_403_with_retry_after_is_a_limit_too(
-    variant: Variant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(status=403, headers={"Retry-After": "5"}), Say(DATES))
-    variant.call("dates")
+def test_403_with_retry_after_is_a_limit_too(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(status=403, headers={"Retry-After": "5"}), Say(DATES))
+    bench.call("dates")
     assert clock.sleeps == [5.0]
 
 
 @pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
-def test_429_raises_where_waiting_is_not_allowed(
-    open_variant: OpenVariant, stand_in: StandIn, quota: QuotaPolicy
-) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "120"}))
+def test_429_raises_where_waiting_is_not_allowed(bench: Bench, quota: QuotaPolicy) -> None:
+    bench.says(Say(status=429, headers={"Retry-After": "120"}))
     with pytest.raises(errors.RateLimited) as caught:
-        open_variant(quota=quota).call("dates")
+        bench.open(quota=quota).call("dates")
     assert caught.value.retry_after == 120.0
     assert pickle.loads(pickle.dumps(caught.value)).retry_after == 120.0
-    assert len(stand_in.asked) == 1
+    assert len(bench.asked) == 1
 
 
-def test_the_own_window_holds_without_any_header(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(DATES))
-    variant = open_variant(quota=QuotaPolicy(limit=3))
+def test_the_own_window_holds_without_any_header(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(DATES))
+    variant = bench.open(quota=QuotaPolicy(limit=3))
     for _ in range(4):
         variant.call("dates")
     assert clock.sleeps == [3600.0]
@@ -76,10 +69,10 @@ def test_the_own_window_holds_without_any_header(
 
 
 def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
+    bench: Bench, clock: MovedClock
 ) -> None:
-    stand_in.says(Say(DATES))
-    variant = open_variant(quota=QuotaPolicy(limit=1, on_limit="raise"))
+    bench.says(Say(DATES))
+    variant = bench.open(quota=QuotaPolicy(limit=1, on_limit="raise"))
     variant.call("dates")
     with pytest.raises(errors.QuotaExceeded) as caught:
         variant.call("dates")
@@ -87,14 +80,12 @@ def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
     assert caught.value.resumes_at == resumes_at
     assert 'on_limit="wait"' in caught.value.remedy
     assert pickle.loads(pickle.dumps(caught.value)).resumes_at == resumes_at
-    assert len(stand_in.asked) == 1
+    assert len(bench.asked) == 1
 
 
-def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
-    variant = open_variant(quota=QuotaPolicy(on_limit="raise"))
+def test_a_hold_of_the_service_is_not_called_a_used_up_quota(bench: Bench) -> None:
+    bench.says(Say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
+    variant = bench.open(quota=QuotaPolicy(on_limit="raise"))
     with pytest.raises(errors.RateLimited):
         variant.call("dates")
     with pytest.raises(
@@ -104,23 +95,21 @@ def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
         variant.call("dates")
 
 
-def test_the_service_knows_better_how_much_is_left(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say(DATES, headers={"RateLimit": '"hour";r=7;t=1800'}))
-    assert variant.client.quota.remaining == 1000
-    variant.call("dates")
-    assert variant.client.quota.remaining == 7
+def test_the_service_knows_better_how_much_is_left(bench: Bench) -> None:
+    bench.says(Say(DATES, headers={"RateLimit": '"hour";r=7;t=1800'}))
+    assert bench.client.quota.remaining == 1000
+    bench.call("dates")
+    assert bench.client.quota.remaining == 7
 
 
-def test_a_waiting_pull_says_so_once(
-    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_waiting_pull_says_so_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     def script(asked: Asked) -> Say:
         hour = asked.query.get("hour")
         return Say({"events": [{"h": hour}], "total": 24 if hour is None else 1})
 
-    stand_in.script = script
+    bench.script = script
     # All threads share the moved clock, so one thread's wait would use up the budget of another.
-    variant = open_variant(quota=QuotaPolicy(limit=20), retry=RetryPolicy(budget=1e9))
+    variant = bench.open(quota=QuotaPolicy(limit=20), retry=RetryPolicy(budget=1e9))
     assert len(variant.rows("2026-01-15", concurrency=4)) == 24
     assert caplog.messages == ["Quota used up; resuming at 09:00:00 UTC (in 60 min)"]
     assert [each.levelname for each in caplog.records] == ["WARNING"]
@@ -130,14 +119,10 @@ def test_a_waiting_pull_says_so_once(
     ("seconds", "message"), [(5, []), (30, ["(in 30 s)"]), (300, ["(in 5 min)"])]
 )
 def test_a_wait_of_more_than_five_seconds_is_a_warning(
-    variant: Variant,
-    stand_in: StandIn,
-    caplog: pytest.LogCaptureFixture,
-    seconds: int,
-    message: list[str],
+    bench: Bench, caplog: pytest.LogCaptureFixture, seconds: int, message: list[str]
 ) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": str(seconds)}), Say(DATES))
-    variant.call("dates")
+    bench.says(Say(status=429, headers={"Retry-After": str(seconds)}), Say(DATES))
+    bench.call("dates")
     assert [each.rpartition(" UTC ")[2] for each in caplog.messages] == message
     assert all(each.startswith("The service asked to slow down;") for each in caplog.messages)
 
@@ -163,18 +148,16 @@ class CoarseClock:
     def running(self, change: int) -> None: ...
 
 
-def test_a_clock_that_moves_too_little_makes_no_endless_wait(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=429), Say(DATES))
+def test_a_clock_that_moves_too_little_makes_no_endless_wait(bench: Bench) -> None:
+    bench.says(Say(status=429), Say(DATES))
     clock = CoarseClock()
-    assert len(open_variant(clock=clock).call("dates")) == 1
-    stand_in.says(Say({"status": "running", "status_url": "/st"}))
-    variant = open_variant(clock=clock)
+    assert len(bench.open(clock=clock).call("dates")) == 1
+    bench.says(Say({"status": "running", "status_url": "/st"}))
+    variant = bench.open(clock=clock)
     job = variant.call("start_export", "2026-01-15")
     with pytest.raises(errors.ExportTimeout):
         variant.on(job, "wait", timeout=3.4)
-    assert len(stand_in.asked) < 10
+    assert len(bench.asked) < 10
 
 
 DAY = "2026-01-15"

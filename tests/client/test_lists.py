@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import ProtocolError, ServiceProfile
 
@@ -21,47 +21,45 @@ def serve(stand_in: StandIn, answer: Callable[[int, dict[str, str]], Say]) -> No
     stand_in.script = script
 
 
-def test_dates_that_may_be_cut_are_read_on(variant: Variant, stand_in: StandIn) -> None:
-    serve(stand_in, lambda page, _: Say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
-    assert [*map(str, variant.call("dates"))] == DAYS
-    assert len(stand_in.asked) == 4
+def test_dates_that_may_be_cut_are_read_on(bench: Bench) -> None:
+    serve(bench.stand_in, lambda page, _: Say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
+    assert [*map(str, bench.call("dates"))] == DAYS
+    assert len(bench.asked) == 4
     # A service without pages of this list returns the same one.
-    serve(stand_in, lambda *_: Say({"dates": DAYS[:10]}))
-    assert [*map(str, variant.call("dates"))] == DAYS[:10]
-    assert len(stand_in.asked) == 6
+    serve(bench.stand_in, lambda *_: Say({"dates": DAYS[:10]}))
+    assert [*map(str, bench.call("dates"))] == DAYS[:10]
+    assert len(bench.asked) == 6
 
 
 @pytest.mark.parametrize("size", [7, 10, 12])
 @pytest.mark.parametrize("beside", [{}, {"page": 1}, {"per_page": 1}])
-def test_a_total_of_one_page_is_no_total(
-    variant: Variant, stand_in: StandIn, size: int, beside: dict[str, int]
-) -> None:
+def test_a_total_of_one_page_is_no_total(bench: Bench, size: int, beside: dict[str, int]) -> None:
     meta = {name: size if name == "per_page" else value for name, value in beside.items()}
 
     def answer(page: int, _: dict[str, str]) -> Say:
         rows = [{"campaign_id": at, "clicks": 1} for at in range(24)][(page - 1) * size :][:size]
         return Say({"data": rows, "meta": {**meta, "total": len(rows)}})
 
-    serve(stand_in, answer)
+    serve(bench.stand_in, answer)
     with pytest.raises(ProtocolError, match=f"counts {size} records, but {min(2 * size, 24)}"):
-        variant.call("summary", FIRST, LAST, group_by="campaign")
+        bench.call("summary", FIRST, LAST, group_by="campaign")
 
 
-def test_a_total_below_the_stated_size_is_the_end(variant: Variant, stand_in: StandIn) -> None:
+def test_a_total_below_the_stated_size_is_the_end(bench: Bench) -> None:
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(stand_in, lambda *_: Say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
-    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
-    assert len(stand_in.asked) == 1
+    serve(bench.stand_in, lambda *_: Say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
+    assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    assert len(bench.asked) == 1
 
 
-def test_days_of_a_full_page_are_read_on_and_come_once(variant: Variant, stand_in: StandIn) -> None:
+def test_days_of_a_full_page_are_read_on_and_come_once(bench: Bench) -> None:
     """Also if the pages overlap."""
 
     def answer(page: int, _: dict[str, str]) -> Say:
         return Say({"dates": DAYS[(page - 1) * 6 :][:7], "limit": 7})
 
-    serve(stand_in, answer)
-    assert [*map(str, variant.call("dates"))] == DAYS
+    serve(bench.stand_in, answer)
+    assert [*map(str, bench.call("dates"))] == DAYS
 
 
 @pytest.mark.parametrize(
@@ -73,78 +71,68 @@ def test_days_of_a_full_page_are_read_on_and_come_once(variant: Variant, stand_i
     ],
 )
 def test_groups_that_are_counted_but_not_sent_are_missed(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any], error: str
+    bench: Bench, beside: dict[str, Any], error: str
 ) -> None:
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(stand_in, lambda *_: Say({"data": rows, **beside}))
+    serve(bench.stand_in, lambda *_: Say({"data": rows, **beside}))
     with pytest.raises(ProtocolError, match=error):
-        variant.call("summary", FIRST, LAST, group_by="campaign")
+        bench.call("summary", FIRST, LAST, group_by="campaign")
 
 
 def test_a_full_page_without_another_is_said(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The service ignores the number of a page, so that the groups are all cannot be known."""
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(stand_in, lambda *_: Say({"data": rows, "limit": 7}))
-    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    serve(bench.stand_in, lambda *_: Say({"data": rows, "limit": 7}))
+    assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert [text for text in caplog.messages if "others may be missing" in text]
     caplog.clear()
-    serve(stand_in, lambda *_: Say({"data": rows, "limit": 7, "total": 7}))
-    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    serve(bench.stand_in, lambda *_: Say({"data": rows, "limit": 7, "total": 7}))
+    assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert caplog.messages == []
 
 
 @pytest.mark.parametrize(("clicks", "messages"), [(7, 0), (8, 1), (6, 0)])
 def test_totals_above_the_rows_are_said(
-    variant: Variant,
-    stand_in: StandIn,
-    caplog: pytest.LogCaptureFixture,
-    clicks: int,
-    messages: int,
+    bench: Bench, caplog: pytest.LogCaptureFixture, clicks: int, messages: int
 ) -> None:
     rows = [{"campaign_id": at, "clicks": 1, "requests": None} for at in range(7)]
     meta = {"total": 7, "per_page": 1_000, "totals": {"clicks": clicks, "requests": 9}}
-    serve(stand_in, lambda *_: Say({"data": rows, "meta": meta}))
-    assert len(variant.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
+    serve(bench.stand_in, lambda *_: Say({"data": rows, "meta": meta}))
+    assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     said = [text for text in caplog.messages if "7 clicks, but its totals have 8" in text]
     assert (len(said), len(caplog.messages)) == (messages, messages)
 
 
-def test_figures_that_are_texts_are_said(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_figures_that_are_texts_are_said(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     row = {"clicks": "12", "revenue": "1.5", "ctr": "15%", "requests": "", "os": "7,5"}
     rows = [{"campaign_id": 7, **row}, {"campaign_id": 8, **row, "clicks": "1,234"}]
-    serve(stand_in, lambda *_: Say({"data": rows}))
-    summary = variant.call("summary", FIRST, LAST, group_by="campaign")
+    serve(bench.stand_in, lambda *_: Say({"data": rows}))
+    summary = bench.call("summary", FIRST, LAST, group_by="campaign")
     assert [row.clicks for row in summary.rows] == [12, "1,234"]
     (text,) = caplog.messages
     assert text.endswith("nothing adds them up: clicks '1,234'.")
 
 
 @pytest.mark.parametrize("totals", [[{"clicks": 8}], [1, 2], "8 clicks", 8, True])
-def test_totals_of_another_shape_are_kept_as_sent(
-    variant: Variant, stand_in: StandIn, totals: Any
-) -> None:
-    stand_in.says(Say({"data": [{"campaign_id": 7, "clicks": 7}], "totals": totals}))
-    summary = variant.on(variant.client, "summary", "2026-01-15", group_by="campaign")
+def test_totals_of_another_shape_are_kept_as_sent(bench: Bench, totals: Any) -> None:
+    bench.says(Say({"data": [{"campaign_id": 7, "clicks": 7}], "totals": totals}))
+    summary = bench.on(bench.client, "summary", "2026-01-15", group_by="campaign")
     assert summary.totals == totals
     assert summary["totals"] == totals
 
 
 @pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])
-def test_the_same_row_without_groups_is_no_group(
-    variant: Variant, stand_in: StandIn, row: dict[str, int]
-) -> None:
-    serve(stand_in, lambda *_: Say({"data": [row], "meta": {"total": 1}}))
+def test_the_same_row_without_groups_is_no_group(bench: Bench, row: dict[str, int]) -> None:
+    serve(bench.stand_in, lambda *_: Say({"data": [row], "meta": {"total": 1}}))
     with pytest.raises(ProtocolError, match="the rows without groups"):
-        variant.call("summary", FIRST, group_by="campaign")
+        bench.call("summary", FIRST, group_by="campaign")
     serve(
-        stand_in,
+        bench.stand_in,
         lambda _, query: Say({"data": [{**row, **({"c": 7} if "group_by" in query else {})}]}),
     )
-    assert len(variant.call("summary", FIRST, group_by="campaign").rows) == 1
+    assert len(bench.call("summary", FIRST, group_by="campaign").rows) == 1
 
 
 @pytest.mark.parametrize(
@@ -166,7 +154,7 @@ def test_the_same_row_without_groups_is_no_group(
     ],
 )
 def test_a_row_of_a_day_is_of_a_day_of_the_range(
-    variant: Variant, stand_in: StandIn, cell: dict[str, Any], is_right: bool
+    bench: Bench, cell: dict[str, Any], is_right: bool
 ) -> None:
     rows = [{**cell, "impr": 5, "currency": "EUR"}, {**cell, "impr": 6, "currency": "USD"}]
     total = [{"impr": 11}] if is_right else rows
@@ -175,12 +163,12 @@ def test_a_row_of_a_day_is_of_a_day_of_the_range(
         found = rows if "group_by" in query else total
         return Say({"data": found, "meta": {"total": len(found)}})
 
-    serve(stand_in, answer)
+    serve(bench.stand_in, answer)
     if is_right:
-        assert len(variant.call("summary", FIRST, LAST, group_by="day").rows) == 2
+        assert len(bench.call("summary", FIRST, LAST, group_by="day").rows) == 2
     else:
         with pytest.raises(ProtocolError, match=r"The summary has (a row of|the rows without)"):
-            variant.call("summary", FIRST, LAST, group_by="day")
+            bench.call("summary", FIRST, LAST, group_by="day")
 
 
 @pytest.mark.parametrize(
@@ -216,8 +204,7 @@ def test_a_row_of_a_day_is_of_a_day_of_the_range(
 )
 @pytest.mark.parametrize("per_page", [1, 2])
 def test_a_group_has_one_row(
-    variant: Variant,
-    stand_in: StandIn,
+    bench: Bench,
     group_by: str,
     one: dict[str, Any],
     other: dict[str, Any],
@@ -232,12 +219,12 @@ def test_a_group_has_one_row(
         meta = {"total": 2, "per_page": per_page} if "group_by" in query else {}
         return Say({"data": found, "meta": meta})
 
-    serve(stand_in, answer)
+    serve(bench.stand_in, answer)
     if not problem:
-        assert len(variant.call("summary", FIRST, LAST, group_by=group_by).rows) == 2
+        assert len(bench.call("summary", FIRST, LAST, group_by=group_by).rows) == 2
         return
     with pytest.raises(ProtocolError, match=f"The summary has {problem}"):
-        variant.call("summary", FIRST, LAST, group_by=group_by)
+        bench.call("summary", FIRST, LAST, group_by=group_by)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +239,7 @@ def test_a_group_has_one_row(
 )
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_a_summary_that_states_its_days_states_those_of_the_request(
-    variant: Variant, stand_in: StandIn, stated: dict[str, Any], is_right: bool, at: int
+    bench: Bench, stated: dict[str, Any], is_right: bool, at: int
 ) -> None:
     row = {"impr": 5}
     answers = [
@@ -260,12 +247,12 @@ def test_a_summary_that_states_its_days_states_those_of_the_request(
         {"data": [row], "meta": {"total": 1, "date_range": stated}},
         {"data": [{**row, **stated}]},
     ]
-    serve(stand_in, lambda *_: Say(answers[at]))
+    serve(bench.stand_in, lambda *_: Say(answers[at]))
     if is_right:
-        assert len(variant.call("summary", FIRST, LAST).rows) == 1
+        assert len(bench.call("summary", FIRST, LAST).rows) == 1
     else:
         with pytest.raises(ProtocolError, match="but the request was for 2026-01-01 to 2026-01-31"):
-            variant.call("summary", FIRST, LAST)
+            bench.call("summary", FIRST, LAST)
 
 
 @pytest.mark.parametrize(
@@ -291,8 +278,7 @@ def test_a_summary_that_states_its_days_states_those_of_the_request(
 @pytest.mark.parametrize("per_page", [2, 10])
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_row_with_the_sums_of_all_others_is_no_group(
-    variant: Variant,
-    stand_in: StandIn,
+    bench: Bench,
     caplog: pytest.LogCaptureFixture,
     group_by: str,
     rows: list[dict[str, Any]],
@@ -316,8 +302,8 @@ def test_a_row_with_the_sums_of_all_others_is_no_group(
         meta = {"total": groups if per_page == 10 else len(records)}
         return Say({"data": part, "meta": meta})
 
-    serve(stand_in, answer)
-    summary = variant.call("summary", FIRST, LAST, group_by=group_by)
+    serve(bench.stand_in, answer)
+    summary = bench.call("summary", FIRST, LAST, group_by=group_by)
     assert len(summary.rows) == groups
     assert len([text for text in caplog.messages if "sums of all others" in text]) == is_total
     if is_total:
@@ -339,13 +325,13 @@ def test_a_row_with_the_sums_of_all_others_is_no_group(
     ],
 )
 def test_a_day_in_another_spelling_is_a_day(
-    variant: Variant, stand_in: StandIn, cells: list[Any], days: list[str]
+    bench: Bench, cells: list[Any], days: list[str]
 ) -> None:
-    serve(stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1} for cell in cells]}))
-    summary = variant.call("summary", FIRST, LAST, group_by="day")
+    serve(bench.stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1} for cell in cells]}))
+    summary = bench.call("summary", FIRST, LAST, group_by="day")
     assert [str(row.date) for row in summary.rows] == days
-    serve(stand_in, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
-    (row,) = variant.call("summary", "2026", group_by="day").rows
+    serve(bench.stand_in, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
+    (row,) = bench.call("summary", "2026", group_by="day").rows
     assert row.date == "01/02/2026"
 
 
@@ -354,18 +340,16 @@ def test_a_day_in_another_spelling_is_a_day(
     [("America/New_York", "0001-01-01T00:00:00Z"), ("Asia/Tokyo", "9999-12-31T23:59:59Z")],
 )
 def test_a_day_at_the_end_of_the_calendar_is_of_another_range(
-    open_variant: OpenVariant, stand_in: StandIn, zone: str, cell: str
+    bench: Bench, zone: str, cell: str
 ) -> None:
-    serve(stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1}]}))
+    serve(bench.stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1}]}))
     with pytest.raises(ProtocolError, match="but the request was for its days"):
-        open_variant(service=ServiceProfile(zone=zone)).call("summary", FIRST, LAST, group_by="day")
+        bench.open(service=ServiceProfile(zone=zone)).call("summary", FIRST, LAST, group_by="day")
 
 
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "+05:30"])
-def test_a_day_may_be_a_midnight_of_the_zone(
-    open_variant: OpenVariant, stand_in: StandIn, zone: str, as_text: bool
-) -> None:
+def test_a_day_may_be_a_midnight_of_the_zone(bench: Bench, zone: str, as_text: bool) -> None:
     """Its text in UTC begins with another day."""
     service = ServiceProfile(zone=zone)
     moments = [datetime(2026, 1, day, tzinfo=service.tzinfo()).astimezone(UTC) for day in (1, 31)]
@@ -375,7 +359,7 @@ def test_a_day_may_be_a_midnight_of_the_zone(
     ]
     rows = [{"day": cell, "clicks": 1} for cell in cells]
     period = {"from": moments[0].isoformat(), "to": moments[1].isoformat()}
-    serve(stand_in, lambda *_: Say({"data": rows, "period": period}))
-    variant = open_variant(service=service)
+    serve(bench.stand_in, lambda *_: Say({"data": rows, "period": period}))
+    variant = bench.open(service=service)
     summary = variant.call("summary", FIRST, LAST, group_by="day")
     assert [row.date for row in summary.rows] == [FIRST, LAST]

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 from rich.traceback import Traceback
-from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant
+from tests.client.bench import Bench
+from tests.client.stand_in import Asked, Say
 from tests.stored_login import store_login
 
 import adanalytics_client
@@ -50,55 +50,45 @@ def shown_locals(error: BaseException) -> str:
 @pytest.mark.parametrize("refusal", [{"status": 500}, {"hang_up": True}, {"status": 404}])
 @pytest.mark.parametrize("name", ["url", "status_url"])
 def test_no_frame_of_an_export_shows_a_signature(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str, refusal: dict[str, Any]
+    bench: Bench, tmp_path: Path, name: str, refusal: dict[str, Any]
 ) -> None:
     word = "done" if name == "url" else "running"
-    stand_in.says_by_name(
-        bulk_export=[Say({"status": word, name: f"{stand_in.url}{SIGNED}"})],
+    bench.says(
+        bulk_export=[Say({"status": word, name: f"{bench.url}{SIGNED}"})],
         f_csv=[Say(status=302, headers={"Location": f"{SIGNED}&more=1"}), Say(**refusal)],
     )
     with pytest.raises(errors.AdAnalyticsError) as caught:
-        open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        bench.open(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     shown = shown_locals(caught.value)
     assert "f.csv?format=csv&***" in shown
     assert "s3cret" not in shown
 
 
-def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_no_frame_of_an_error_amid_a_file_shows_its_signature(bench: Bench, tmp_path: Path) -> None:
     """A full disk, for one, is an error of neither ours nor httpx's."""
 
     class Full(Observer):
         def bytes(self, info: BytesReceived) -> None:
             raise OSError(28, f"No space left on device for byte {info.received}")
 
-    stand_in.says_by_name(
-        bulk_export=[Say({"status": "done", "url": SIGNED})], f_csv=[Say(b"a,b\r\n")]
-    )
+    bench.says(bulk_export=[Say({"status": "done", "url": SIGNED})], f_csv=[Say(b"a,b\r\n")])
     with pytest.raises(OSError, match="No space left") as caught:
-        open_variant(api_key=KEY, observer=Full()).call(
-            "export", "2026-01-15", to=tmp_path / "x.csv"
-        )
+        bench.open(api_key=KEY, observer=Full()).call("export", "2026-01-15", to=tmp_path / "x.csv")
     assert "s3cret" not in shown_locals(caught.value)
 
 
-def test_no_frame_shows_an_answer_that_echoes_the_credential(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"error": None, "echo": KEY, "days": [KEY]}))
+def test_no_frame_shows_an_answer_that_echoes_the_credential(bench: Bench) -> None:
+    bench.says(Say({"error": None, "echo": KEY, "days": [KEY]}))
     for name, arguments in {"dates": [], "summary": ["2026-01-15"]}.items():
         with pytest.raises(errors.ProtocolError) as caught:
-            open_variant(api_key=KEY).call(name, *arguments)
+            bench.open(api_key=KEY).call(name, *arguments)
         assert "s3cret" not in shown_locals(caught.value)
 
 
-def test_no_frame_of_a_pull_shows_an_event(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_no_frame_of_a_pull_shows_an_event(bench: Bench, tmp_path: Path) -> None:
     event = {"event_id": "s3cret-event", "event_time": "2026-01-15T00:00:00Z"}
-    stand_in.says(Say({"events": [event], "total": 2}))
-    variant = open_variant(api_key=KEY)
+    bench.says(Say({"events": [event], "total": 2}))
+    variant = bench.open(api_key=KEY)
     query = variant.client.events("2026-01-15", split="none", per_page=1)
     with pytest.raises(errors.ProtocolError, match="are the same") as caught:
         variant.on(query, "write", tmp_path / "day.jsonl")
@@ -114,26 +104,20 @@ def test_no_frame_of_a_pull_shows_an_event(
     ],
 )
 def test_no_frame_shows_an_answer_in_place_of_a_file(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    echo: str,
-    headers: dict[str, str],
-    message: str,
+    bench: Bench, tmp_path: Path, echo: str, headers: dict[str, str], message: str
 ) -> None:
-    stand_in.says_by_name(
+    bench.says(
         bulk_export=[Say({"status": "done", "url": SIGNED, "format": "csv"})],
         f_csv=[Say({"error": f"cannot serve {echo}"}, headers=headers)],
     )
     with pytest.raises(errors.DownloadError, match=message) as caught:
-        open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        bench.open(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("way", ["direct", "proxy", "http="])
 def test_no_frame_of_an_interrupted_wait_shows_a_secret(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
+    bench: Bench,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
@@ -143,13 +127,13 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
     held = threading.Event()
     options: dict[str, Any] = {}
     if way == "proxy":
-        monkeypatch.setenv("HTTP_PROXY", stand_in.url)
+        monkeypatch.setenv("HTTP_PROXY", bench.url)
         monkeypatch.delenv("NO_PROXY", raising=False)
         options["base_url"] = "http://stats.example"
     elif way == "http=":
         asynchronous = request.node.callspec.params["open_variant"] == "async"
         options["http"] = httpx.AsyncClient() if asynchronous else httpx.Client()
-    variant = open_variant(api_key=KEY, **options)
+    variant = bench.open(api_key=KEY, **options)
     tasks: list[asyncio.Task[Any]] = []
 
     def interrupting(asked: Asked) -> Say:
@@ -170,7 +154,7 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
     def with_threads() -> None:
         variant.client.export("2026-01-15", to=tmp_path / "o.csv")
 
-    stand_in.script = interrupting
+    bench.script = interrupting
     work = with_threads if isinstance(variant.client, Client) else with_tasks
     with pytest.raises((KeyboardInterrupt, asyncio.CancelledError)) as caught:
         variant.on(SimpleNamespace(work=work), "work")
@@ -188,21 +172,19 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
 @pytest.mark.parametrize("name", ["url", "status_url"])
 @pytest.mark.parametrize("path", ["/f\ud800.csv", "/f.csv?a=\udfff"])
 def test_an_address_that_no_request_can_hold_is_none(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str, path: str
+    bench: Bench, tmp_path: Path, name: str, path: str
 ) -> None:
-    stand_in.says(Say({"status": "done", name: path}))
+    bench.says(Say({"status": "done", name: path}))
     with pytest.raises(errors.ProtocolError, match="names no file") as caught:
-        open_variant(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+        bench.open(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("location", [f"ftp://s3cret-sign@x{SIGNED}", f"http://[{SIGNED}"])
-def test_no_frame_shows_where_a_bad_redirect_leads(
-    open_variant: OpenVariant, stand_in: StandIn, location: str
-) -> None:
-    stand_in.says(Say(status=302, headers={"Location": location}))
+def test_no_frame_shows_where_a_bad_redirect_leads(bench: Bench, location: str) -> None:
+    bench.says(Say(status=302, headers={"Location": location}))
     with pytest.raises(errors.ProtocolError) as caught:
-        open_variant(api_key=KEY).call("dates")
+        bench.open(api_key=KEY).call("dates")
     assert "s3cret" not in shown_locals(caught.value)
 
 
@@ -268,12 +250,10 @@ def test_no_frame_of_reading_a_profile_shows_a_secret(
 
 
 @pytest.mark.parametrize("answer", [{"token": "s3cret\ntoken"}, {"access_token": "s3cret"}, []])
-def test_no_frame_of_a_login_shows_a_secret(
-    open_variant: OpenVariant, stand_in: StandIn, answer: Any
-) -> None:
-    stand_in.says(Say(answer))
+def test_no_frame_of_a_login_shows_a_secret(bench: Bench, answer: Any) -> None:
+    bench.says(Say(answer))
     with pytest.raises(errors.ProtocolError) as caught:
-        open_variant(email="a@b.example", password="s3cret-word").call("dates")
+        bench.open(email="a@b.example", password="s3cret-word").call("dates")
     assert "s3cret" not in shown_locals(caught.value)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Say, StandIn
-from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
+from tests.client.variants import BOTH_LIBRARIES, Variant
 from tests.programs import run_program
 
 from adanalytics_client import Client, QuotaPolicy, errors
@@ -88,9 +89,8 @@ def _calls(variant: Variant, folder: Path) -> list[Callable[[], object]]:
     ids=["key", "login"],
 )
 def test_no_record_tells_a_secret(
-    open_variant: OpenVariant,
+    bench: Bench,
     library: str,
-    stand_in: StandIn,
     other_origin: StandIn,
     records: Records,
     tmp_path: Path,
@@ -108,7 +108,7 @@ def test_no_record_tells_a_secret(
     other_origin.says(Say({"dates": [], "echo": "s3cret-sign"}))
     for answers in _answers(other_origin.url).values():
         for bad in answers:
-            stand_in.says_by_name(
+            bench.says(
                 login=[Say({"token": "s3cret-token"})],
                 dates=[bad],
                 events=[bad],
@@ -116,13 +116,11 @@ def test_no_record_tells_a_secret(
                 f_csv=[Say(b"a,b\r\n1,2\r\n", headers=ETAG, cut=4), bad],
                 st=[bad],
             )
-            for call in _calls(
-                open_variant(quota=QuotaPolicy(log="memory"), **credential), tmp_path
-            ):
+            for call in _calls(bench.open(quota=QuotaPolicy(log="memory"), **credential), tmp_path):
                 attempt(call)
     with socket.create_server(("127.0.0.1", 0)) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}"
-    attempt(lambda: open_variant(url, quota=QuotaPolicy(log="memory"), **credential).call("dates"))
+    attempt(lambda: bench.open(url, quota=QuotaPolicy(log="memory"), **credential).call("dates"))
 
     assert len(told) > 25
     assert {library, library.replace("httpx", "httpcore")} <= records.names
@@ -131,14 +129,12 @@ def test_no_record_tells_a_secret(
         assert not any(secret in text for secret in secrets), text
 
 
-def test_each_request_is_told_at_debug(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_each_request_is_told_at_debug(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "adanalytics_client")
-    stand_in.says(Say(status=503), Say({"events": [], "has_more": False}))
-    variant.rows(DAY, hour=3)
+    bench.says(Say(status=503), Say({"events": [], "has_more": False}))
+    bench.rows(DAY, hour=3)
     query = "start_date=2026-01-15&end_date=2026-01-15&hour=3&page=1&per_page=10000"
-    address = f"GET {stand_in.url}/api/partners/acme/ad-analytics/events?{query}"
+    address = f"GET {bench.url}/api/partners/acme/ad-analytics/events?{query}"
     told = [each.message.rpartition(" after ")[0] for each in caplog.records if each.levelno < 20]
     assert told == [f"{address}: 503", f"{address}: 200"]
     (retry,) = [each.getMessage() for each in caplog.records if each.levelno == logging.INFO]
@@ -147,12 +143,12 @@ def test_each_request_is_told_at_debug(
 
 
 def test_so_is_the_attempt_after_a_wait_for_quota(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "adanalytics_client")
     busy = Say(status=429, headers={"Retry-After": "0.4"})
-    stand_in.says(busy, Say({"events": [], "has_more": False}))
-    variant.rows(DAY, hour=3)
+    bench.says(busy, Say({"events": [], "has_more": False}))
+    bench.rows(DAY, hour=3)
     (retry,) = [each.getMessage() for each in caplog.records]
     assert "attempt 1 failed, the next one follows in 0.5 s." in retry
     assert "(429), until 2027-01-15 08:00:00 UTC." in retry

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
@@ -101,19 +102,17 @@ def pages_of(stand_in: StandIn, *pages: Any, beside: Any = None) -> None:
 
 
 @pytest.mark.parametrize("beside", [{}, {"total": 20}, {"has_more": True}])
-def test_two_pages_in_turn_are_an_error(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any]
-) -> None:
-    pages_of(stand_in, rows(*"abc"), rows(*"def"), beside=beside)
+def test_two_pages_in_turn_are_an_error(bench: Bench, beside: dict[str, Any]) -> None:
+    pages_of(bench.stand_in, rows(*"abc"), rows(*"def"), beside=beside)
     with pytest.raises(ProtocolError, match="Pages 1 and 3 of 2026-01-15 are the same"):
-        variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 3
+        bench.rows(DAY, split="none")
+    assert len(bench.asked) == 3
 
 
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 @pytest.mark.parametrize("event_id", ["text", 7])
 def test_pages_without_a_new_event_are_an_error(
-    variant: Variant, stand_in: StandIn, on_drift: str, event_id: str | int
+    bench: Bench, on_drift: str, event_id: str | int
 ) -> None:
     """The same ids in another order, or with other bytes, on every page."""
 
@@ -124,38 +123,38 @@ def test_pages_without_a_new_event_are_an_error(
         found = [{"event_id": each, "n": page} for each in shifted[: 3 + page % 2]]
         return Say({"events": found, "has_more": True})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match=r"(contain no new event|are the same)"):
-        variant.rows(DAY, split="none", on_drift=on_drift)
-    assert len(stand_in.asked) <= 5
+        bench.rows(DAY, split="none", on_drift=on_drift)
+    assert len(bench.asked) <= 5
 
 
-def test_events_without_an_id_end_a_slice_by_its_total(variant: Variant, stand_in: StandIn) -> None:
+def test_events_without_an_id_end_a_slice_by_its_total(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         found = [{"n": (at + page) % 10} for at in range(10)]
         return Say({"events": found, "total": 20, "has_more": True})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="counts 20 events in 2026-01-15, but 30 arrived"):
-        variant.rows(DAY, split="none")
-    assert [asked.query["page"] for asked in stand_in.asked] == ["1", "2", "1", "3"]
+        bench.rows(DAY, split="none")
+    assert [asked.query["page"] for asked in bench.asked] == ["1", "2", "1", "3"]
 
 
-def test_pages_without_an_end_are_bounded(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_pages_without_an_end_are_bounded(bench: Bench) -> None:
     """Neither a total nor an id shows that they are the same; the quota of an hour is the bound."""
-    stand_in.script = lambda _: Say({"events": [{"served_at": len(stand_in.asked)}]})
+    bench.script = lambda _: Say({"events": [{"served_at": len(bench.asked)}]})
     with pytest.raises(ProtocolError, match="more than 20 pages and states no total"):
-        open_variant(quota=QuotaPolicy(limit=20)).rows(DAY, split="none")
-    assert len(stand_in.asked) == 20
+        bench.open(quota=QuotaPolicy(limit=20)).rows(DAY, split="none")
+    assert len(bench.asked) == 20
 
 
 def test_events_that_come_twice_are_handed_out_once(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Why they do is not known: the data may have changed, or the service may hold them twice."""
-    pages_of(stand_in, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
-    assert variant.rows(DAY, split="none", per_page=3) == rows(*"abcde")
+    pages_of(bench.stand_in, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
+    assert bench.rows(DAY, split="none", per_page=3) == rows(*"abcde")
     one, two = caplog.messages
     assert "Page 2 of 2026-01-15 repeats an event, which was left out; the data may have" in one
     assert "Page 3 of 2026-01-15 repeats 2 events, which were left out; the data may have" in two
@@ -163,54 +162,48 @@ def test_events_that_come_twice_are_handed_out_once(
 
 @pytest.mark.parametrize("total", [5, None])
 def test_events_that_one_page_has_twice_are_those_of_the_service(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, total: int | None
+    bench: Bench, caplog: pytest.LogCaptureFixture, total: int | None
 ) -> None:
     """A page is one moment, so nothing moved."""
-    pages_of(stand_in, rows(*"abb"), rows(*"cd"), beside={"total": total})
-    assert variant.rows(DAY, split="none", per_page=3) == rows(*"abbcd")
+    pages_of(bench.stand_in, rows(*"abb"), rows(*"cd"), beside={"total": total})
+    assert bench.rows(DAY, split="none", per_page=3) == rows(*"abbcd")
     assert caplog.messages == [f"Events of {DAY} come twice on one page; all are kept."]
-    assert len(stand_in.asked) == 2
+    assert len(bench.asked) == 2
 
 
 @pytest.mark.parametrize("total", [4, 6])
-def test_events_stored_twice_do_not_hide_that_one_is_missing(
-    variant: Variant, stand_in: StandIn, total: int
-) -> None:
-    pages_of(stand_in, rows(*"abb"), rows(*"cd"), [], beside={"total": total})
+def test_events_stored_twice_do_not_hide_that_one_is_missing(bench: Bench, total: int) -> None:
+    pages_of(bench.stand_in, rows(*"abb"), rows(*"cd"), [], beside={"total": total})
     with pytest.raises(ProtocolError, match=f"counts {total} events in {DAY}, but 5 arrived"):
-        variant.rows(DAY, split="none", per_page=3)
+        bench.rows(DAY, split="none", per_page=3)
 
 
-def test_a_copy_does_not_stand_for_an_event_that_went(variant: Variant, stand_in: StandIn) -> None:
+def test_a_copy_does_not_stand_for_an_event_that_went(bench: Bench) -> None:
     """A repeat starts a second attempt, before which x came in front and c went."""
 
     def script(asked: Asked) -> Say:
         page, size = int(asked.query["page"]), int(asked.query["per_page"])
-        events = rows(*("abbc" if len(stand_in.asked) < 3 else "xabb"))
+        events = rows(*("abbc" if len(bench.asked) < 3 else "xabb"))
         return Say({"events": events[(page - 1) * size : page * size], "total": 4})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="of 2026-01-15"):
-        variant.rows(DAY, split="none", per_page=2)
+        bench.rows(DAY, split="none", per_page=2)
 
 
-def test_a_copy_that_counts_once_does_not_hide_an_event_that_came(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_a_copy_that_counts_once_does_not_hide_an_event_that_came(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         page, size = int(asked.query["page"]), int(asked.query["per_page"])
         ids = "abbcd" if page == 1 else "xabbcd"
         events = rows(*ids)[(page - 1) * size : page * size]
         return Say({"events": events, "total": len({*ids})})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="changed while they were pulled"):
-        variant.rows(DAY, split="none", per_page=3)
+        bench.rows(DAY, split="none", per_page=3)
 
 
-def test_copies_on_two_pages_are_an_error_that_tells_how_to_pull_them(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_copies_on_two_pages_are_an_error_that_tells_how_to_pull_them(bench: Bench) -> None:
     """Pages that moved, or were ordered anew, have an event twice and lack another one."""
     events = rows(*"abccd")
 
@@ -218,27 +211,27 @@ def test_copies_on_two_pages_are_an_error_that_tells_how_to_pull_them(
         page, size = int(asked.query["page"]), int(asked.query["per_page"])
         return Say({"events": events[(page - 1) * size : page * size], "total": 5})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="counts 5 events") as raised:
-        variant.rows(DAY, split="none", per_page=3)
+        bench.rows(DAY, split="none", per_page=3)
     assert (raised.value.remedy.code, raised.value.remedy.option) == ("other_pages", "per_page")
-    assert variant.rows(DAY, split="none", per_page=4) == events
+    assert bench.rows(DAY, split="none", per_page=4) == events
 
 
-def test_a_resumed_pull_keeps_events_stored_twice(variant: Variant, stand_in: StandIn) -> None:
-    pages_of(stand_in, rows(*"abb"), rows(*"cdd"), rows("e"), beside={"total": 7})
-    first, *rest = variant.pages(DAY, split="none", per_page=3)
+def test_a_resumed_pull_keeps_events_stored_twice(bench: Bench) -> None:
+    pages_of(bench.stand_in, rows(*"abb"), rows(*"cdd"), rows("e"), beside={"total": 7})
+    first, *rest = bench.pages(DAY, split="none", per_page=3)
     assert [row for page in rest for row in page.rows] == rows(*"cdde")
-    assert variant.rows(DAY, split="none", per_page=3, resume=first.token) == rows(*"cdde")
+    assert bench.rows(DAY, split="none", per_page=3, resume=first.token) == rows(*"cdde")
 
 
 @pytest.mark.parametrize(("on_drift", "found"), [("raise", "abcdefg"), ("warn", "abcdeafg")])
 def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
-    variant: Variant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, on_drift: str, found: str
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, on_drift: str, found: str
 ) -> None:
     monkeypatch.setattr("adanalytics_client._events.slice.MOST_IDS", {"raise": 100, "warn": 4})
-    pages_of(stand_in, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
-    assert variant.rows(DAY, split="none", on_drift=on_drift) == rows(*found)
+    pages_of(bench.stand_in, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
+    assert bench.rows(DAY, split="none", on_drift=on_drift) == rows(*found)
 
 
 class Lagging:
@@ -308,12 +301,12 @@ def test_a_late_answer_is_asked_for_again_on_a_new_connection(
     ],
 )
 def test_a_page_that_was_not_asked_for_is_an_error(
-    variant: Variant, stand_in: StandIn, body: dict[str, Any], other: str
+    bench: Bench, body: dict[str, Any], other: str
 ) -> None:
-    stand_in.says(Say(body))
+    bench.says(Say(body))
     with pytest.raises(ProtocolError, match=f"hold {other}: they belong to another request"):
-        variant.rows(DAY, hour=3)
-    assert len(stand_in.asked) == 3
+        bench.rows(DAY, hour=3)
+    assert len(bench.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -324,34 +317,32 @@ def test_a_page_that_was_not_asked_for_is_an_error(
         {"events": [{"event_date": None, "event_hour": None}], "page": {"number": 7}, "total": 1},
     ],
 )
-def test_a_page_that_states_nothing_else_is_taken(
-    variant: Variant, stand_in: StandIn, body: dict[str, Any]
-) -> None:
-    stand_in.says(Say(body))
-    assert len(variant.rows(DAY, hour=3)) == 1
-    assert len(stand_in.asked) == 1
+def test_a_page_that_states_nothing_else_is_taken(bench: Bench, body: dict[str, Any]) -> None:
+    bench.says(Say(body))
+    assert len(bench.rows(DAY, hour=3)) == 1
+    assert len(bench.asked) == 1
 
 
-def test_the_page_before_is_asked_again(variant: Variant, stand_in: StandIn) -> None:
+def test_the_page_before_is_asked_again(bench: Bench) -> None:
     """A proxy sends the answer for page 1 once more."""
 
     def script(asked: Asked) -> Say:
-        late = len(stand_in.asked) == 2
+        late = len(bench.asked) == 2
         page = 1 if late else int(asked.query["page"])
         return Say({"events": rows(f"e{page}"), "page": page, "total": 2})
 
-    stand_in.script = script
-    assert variant.rows(DAY, split="none") == rows("e1", "e2")
-    assert [each.query["page"] for each in stand_in.asked] == ["1", "2", "2"]
+    bench.script = script
+    assert bench.rows(DAY, split="none") == rows("e1", "e2")
+    assert [each.query["page"] for each in bench.asked] == ["1", "2", "2"]
 
 
 def test_a_number_that_python_cannot_hold_does_not_keep_a_page_from_a_file(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
+    bench: Bench, tmp_path: Path
 ) -> None:
     event = b'{"event_hour":%b,"n":%b}' % (b"9" * 5000, b"9" * 5000)
-    stand_in.says(Say(b'{"events":[%b],"total":1}' % event))
-    query = variant.client.events(DAY, hour=3, check="none")
-    assert variant.on(query, "write", tmp_path / "hour.jsonl") == 1
+    bench.says(Say(b'{"events":[%b],"total":1}' % event))
+    query = bench.client.events(DAY, hour=3, check="none")
+    assert bench.on(query, "write", tmp_path / "hour.jsonl") == 1
 
 
 EMPTY: list[dict[str, Any]] = [{"status": 204}, {"status": 200}]
@@ -360,46 +351,46 @@ EMPTY: list[dict[str, Any]] = [{"status": 204}, {"status": 200}]
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("total", [0, 20])
 def test_a_total_beside_no_body_counts(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, empty: dict[str, Any], total: int
+    bench: Bench, tmp_path: Path, empty: dict[str, Any], total: int
 ) -> None:
-    stand_in.says(Say(**empty, headers={"X-Total-Count": f"{total}"}))
-    query = variant.client.events(DAY, split="none")
+    bench.says(Say(**empty, headers={"X-Total-Count": f"{total}"}))
+    query = bench.client.events(DAY, split="none")
     if total:
         with pytest.raises(ProtocolError, match="page 1 of 2026-01-15 was empty twice"):
-            variant.on(query, "write", tmp_path / "day.jsonl")
+            bench.on(query, "write", tmp_path / "day.jsonl")
         assert list(tmp_path.iterdir()) == []
     else:
-        assert variant.on(query, "write", tmp_path / "day.jsonl") == 0
-    assert [each.path.rpartition("/")[2] for each in stand_in.asked[:2]] == ["events"] * 2
+        assert bench.on(query, "write", tmp_path / "day.jsonl") == 0
+    assert [each.path.rpartition("/")[2] for each in bench.asked[:2]] == ["events"] * 2
 
 
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("beside", [{}, {"total": 5}, {"has_more": True}])
 def test_a_later_page_without_a_body_is_an_error(
-    variant: Variant, stand_in: StandIn, empty: dict[str, Any], beside: dict[str, Any]
+    bench: Bench, empty: dict[str, Any], beside: dict[str, Any]
 ) -> None:
     first = {"events": rows(*"abc"), **beside}
-    stand_in.script = lambda asked: Say(first) if asked.query["page"] == "1" else Say(**empty)
+    bench.script = lambda asked: Say(first) if asked.query["page"] == "1" else Say(**empty)
     with pytest.raises(ProtocolError, match="page 2 of 2026-01-15 was empty twice"):
-        variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 3
+        bench.rows(DAY, split="none")
+    assert len(bench.asked) == 3
 
 
 def test_a_slice_is_asked_three_times_at_most(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pages_of(stand_in, rows("a"), [], beside={"total": 2, "has_more": False})
+    pages_of(bench.stand_in, rows("a"), [], beside={"total": 2, "has_more": False})
     with pytest.raises(
         ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"
     ) as caught:
-        variant.rows(DAY, split="none")
+        bench.rows(DAY, split="none")
     assert 'on_drift="warn"' in str(caught.value)
-    assert len(stand_in.asked) == 6
-    assert variant.rows(DAY, split="none", on_drift="warn") == rows("a")
-    assert len(stand_in.asked) == 8
+    assert len(bench.asked) == 6
+    assert bench.rows(DAY, split="none", on_drift="warn") == rows("a")
+    assert len(bench.asked) == 8
 
 
-def test_events_that_went_are_not_counted_for_others(variant: Variant, stand_in: StandIn) -> None:
+def test_events_that_went_are_not_counted_for_others(bench: Bench) -> None:
     """The second attempt has three of four events, and its first page counts one that went, too."""
     stored = iter(["abcde", "abcde", "bcde", "bcde", "bcd", "bcd"])
 
@@ -407,9 +398,9 @@ def test_events_that_went_are_not_counted_for_others(variant: Variant, stand_in:
         left, last = next(stored, "bcd"), 2 * int(asked.query["page"])
         return Say({"events": rows(*left[last - 2 : last]), "total": len(left)})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="counts 3 events in 2026-01-15, but 4 arrived"):
-        variant.rows(DAY, split="none", per_page=2)
+        bench.rows(DAY, split="none", per_page=2)
 
 
 def changing(
@@ -441,26 +432,22 @@ TOTALS = "counts 5 events in 2026-01-15, but 6 arrived, after 2 attempts. Pull i
 @pytest.mark.parametrize(
     ("field", "text"), [("event_id", TOTALS), ("n", "2026-01-15 changed while they were")]
 )
-def test_an_event_that_came_hides_none_that_went(
-    variant: Variant, stand_in: StandIn, field: str, text: str
-) -> None:
+def test_an_event_that_came_hides_none_that_went(bench: Bench, field: str, text: str) -> None:
     """ "c" moves to the first page when "a" goes; "f" makes as many as were counted."""
-    changing(stand_in, "abcde", "bcde", "bcdef", field=field)
+    changing(bench.stand_in, "abcde", "bcde", "bcdef", field=field)
     with pytest.raises(ProtocolError, match=text):
-        variant.rows(DAY, split="none", per_page=2)
+        bench.rows(DAY, split="none", per_page=2)
 
 
 @pytest.mark.parametrize("at", [0, 1])
-def test_a_number_that_fell_and_rose_is_remembered_by_tokens(
-    variant: Variant, stand_in: StandIn, at: int
-) -> None:
+def test_a_number_that_fell_and_rose_is_remembered_by_tokens(bench: Bench, at: int) -> None:
     stored = ["abcde", "bcde", "bcdef", "bcdef"]
-    changing(stand_in, *stored, field="n")
-    page = variant.pages(DAY, split="none", per_page=2, on_drift="warn")[at]
-    stand_in.asked.clear()
-    changing(stand_in, *stored[at + 1 :], field="n")
+    changing(bench.stand_in, *stored, field="n")
+    page = bench.pages(DAY, split="none", per_page=2, on_drift="warn")[at]
+    bench.asked.clear()
+    changing(bench.stand_in, *stored[at + 1 :], field="n")
     with pytest.raises(ProtocolError, match="2026-01-15 changed while they were"):
-        variant.rows(DAY, split="none", per_page=2, resume=page.token)
+        bench.rows(DAY, split="none", per_page=2, resume=page.token)
 
 
 def test_the_last_token_behind_a_number_that_fell_and_rose_is_no_end(stand_in: StandIn) -> None:
@@ -476,20 +463,20 @@ def test_the_last_token_behind_a_number_that_fell_and_rose_is_no_end(stand_in: S
 
 
 def test_a_number_that_moves_alone_costs_one_more_attempt(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Copies of a service may count differently each time, and have the same events."""
-    changing(stand_in, "abcde", totals="545" * 2)
-    assert variant.rows(DAY, split="none", per_page=2) == rows(*"abcde")
-    assert len(stand_in.asked) == 6
+    changing(bench.stand_in, "abcde", totals="545" * 2)
+    assert bench.rows(DAY, split="none", per_page=2) == rows(*"abcde")
+    assert len(bench.asked) == 6
     text = "The events of 2026-01-15 changed while they were pulled, so some may be missing"
     assert caplog.messages == [f"{text}; requesting all again."]
 
 
-def test_a_number_that_fell_and_rose_is_said(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    changing(stand_in, "abcde", "bcde", "bcdef")
+def test_a_number_that_fell_and_rose_is_said(bench: Bench) -> None:
+    changing(bench.stand_in, "abcde", "bcde", "bcdef")
     drifts = Drifts()
-    variant = open_variant(observer=drifts)
+    variant = bench.open(observer=drifts)
     assert variant.rows(DAY, split="none", per_page=2, on_drift="warn") == rows(*"abdef")
     assert "fell and rose, so some may be missing" in str(drifts.found[-1])
 
@@ -503,50 +490,46 @@ SHARED = dict.fromkeys("abcdefx", "id")
 @pytest.mark.parametrize("has_totals", [True, False])
 @pytest.mark.parametrize("ids", [{}, SHARED])
 def test_late_events_that_nothing_identifies_are_noticed(
-    variant: Variant, stand_in: StandIn, has_totals: bool, ids: dict[str, str]
+    bench: Bench, has_totals: bool, ids: dict[str, str]
 ) -> None:
     """The last event of the page in front comes again, and as many as are counted."""
-    changing(stand_in, *LATE, has_totals=has_totals, ids=ids, field="n")
+    changing(bench.stand_in, *LATE, has_totals=has_totals, ids=ids, field="n")
     with pytest.raises(ProtocolError, match="Page 2 of 2026-01-15 has other events, another"):
-        variant.rows(DAY, split="none", per_page=2)
-    assert [asked.query["page"] for asked in stand_in.asked] == ["1", "2", "3", "2"]
+        bench.rows(DAY, split="none", per_page=2)
+    assert [asked.query["page"] for asked in bench.asked] == ["1", "2", "3", "2"]
 
 
-def test_a_late_event_in_front_of_equal_ones_is_noticed(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_a_late_event_in_front_of_equal_ones_is_noticed(bench: Bench) -> None:
     """The page in front is the same again, because its events are equal."""
-    changing(stand_in, "bdddb", "bdddb", "bcdddb", field="n")
+    changing(bench.stand_in, "bdddb", "bdddb", "bcdddb", field="n")
     with pytest.raises(ProtocolError, match="Page 1 of 2026-01-15 has other events"):
-        variant.rows(DAY, split="none", per_page=2)
+        bench.rows(DAY, split="none", per_page=2)
 
 
-def test_a_late_event_that_goes_again_is_noticed(variant: Variant, stand_in: StandIn) -> None:
-    changing(stand_in, "abcdef", "abcdef", "axbcdef", "abcdef", field="n")
+def test_a_late_event_that_goes_again_is_noticed(bench: Bench) -> None:
+    changing(bench.stand_in, "abcdef", "abcdef", "axbcdef", "abcdef", field="n")
     with pytest.raises(ProtocolError, match="Page 2 of 2026-01-15 has other events"):
-        variant.rows(DAY, split="none", per_page=2)
+        bench.rows(DAY, split="none", per_page=2)
 
 
-def test_a_later_attempt_has_doubts_of_its_own(variant: Variant, stand_in: StandIn) -> None:
+def test_a_later_attempt_has_doubts_of_its_own(bench: Bench) -> None:
     """An id is of "a" and of "y" there, and two events are "y", or one has moved."""
     ids = {**dict(zip("abcd", "abcd", strict=True)), "y": "a"}
-    changing(stand_in, "abcd", "bcd", "bcd", "acydyb", ids=ids, field="n")
-    events = variant.rows(DAY, split="none", per_page=2)
+    changing(bench.stand_in, "abcd", "bcd", "bcd", "acydyb", ids=ids, field="n")
+    events = bench.rows(DAY, split="none", per_page=2)
     assert [event["n"] for event in events] == [*"abdcyy"]
-    assert [asked.query["page"] for asked in stand_in.asked] == [*"12312314"]
-    stand_in.asked.clear()
-    changing(stand_in, "abcd", "bcd", "bcd", "acdyb", "acdyb", "zacdyb", ids=ids, field="n")
+    assert [asked.query["page"] for asked in bench.asked] == [*"12312314"]
+    bench.asked.clear()
+    changing(bench.stand_in, "abcd", "bcd", "bcd", "acdyb", "acdyb", "zacdyb", ids=ids, field="n")
     with pytest.raises(ProtocolError, match="Page 2 of 2026-01-15 has other events"):
-        variant.rows(DAY, split="none", per_page=2)
+        bench.rows(DAY, split="none", per_page=2)
 
 
-def test_a_slice_whose_ids_are_shared_is_not_requested_again(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    changing(stand_in, "ab", totals="4", ids=SHARED, field="n")
+def test_a_slice_whose_ids_are_shared_is_not_requested_again(bench: Bench) -> None:
+    changing(bench.stand_in, "ab", totals="4", ids=SHARED, field="n")
     with pytest.raises(ProtocolError, match="not known which are missing"):
-        variant.rows(DAY, split="none", per_page=2)
-    assert len(stand_in.asked) == 2
+        bench.rows(DAY, split="none", per_page=2)
+    assert len(bench.asked) == 2
 
 
 @pytest.mark.parametrize(
@@ -558,42 +541,38 @@ def test_a_slice_whose_ids_are_shared_is_not_requested_again(
         (["abbcc", "abbccc", "abbcccc"], "1213214"),
     ],
 )
-def test_equal_events_of_two_pages_are_kept(
-    variant: Variant, stand_in: StandIn, stored: list[str], pages: str
-) -> None:
-    changing(stand_in, *stored, field="n")
-    assert variant.rows(DAY, split="none", per_page=2) == [{"n": n} for n in stored[-1]]
-    assert "".join(asked.query["page"] for asked in stand_in.asked) == pages
+def test_equal_events_of_two_pages_are_kept(bench: Bench, stored: list[str], pages: str) -> None:
+    changing(bench.stand_in, *stored, field="n")
+    assert bench.rows(DAY, split="none", per_page=2) == [{"n": n} for n in stored[-1]]
+    assert "".join(asked.query["page"] for asked in bench.asked) == pages
 
 
 def test_no_advice_to_pull_again_while_that_happens(
-    open_variant: OpenVariant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(asked: Asked) -> Say:
-        found = rows("a") if len(stand_in.asked) == 1 else rows(*"ab")
+        found = rows("a") if len(bench.asked) == 1 else rows(*"ab")
         found = [] if asked.query["page"] == "2" else found
         return Say({"events": found, "total": 2, "has_more": False})
 
-    stand_in.script = script
+    bench.script = script
     drifts = Drifts()
-    assert open_variant(observer=drifts).rows(DAY, split="none") == rows(*"ab")
+    assert bench.open(observer=drifts).rows(DAY, split="none") == rows(*"ab")
     assert [text.partition("; ")[2] for text in caplog.messages] == ["requesting all again."]
     assert drifts.found == []
 
 
 def test_a_slice_without_ids_is_not_asked_again(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pages_of(stand_in, [{"n": 1}], [], beside={"total": 2, "has_more": False})
+    pages_of(bench.stand_in, [{"n": 1}], [], beside={"total": 2, "has_more": False})
     with pytest.raises(ProtocolError, match="not known which are missing"):
-        variant.rows(DAY, split="none")
-    assert len(stand_in.asked) == 2
+        bench.rows(DAY, split="none")
+    assert len(bench.asked) == 2
     assert "Page 2 of 2026-01-15 is the last;" in caplog.text
 
 
-def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(bench: Bench) -> None:
     """No token behind a missing event leads to an output that is silently short."""
     attempts: list[int] = []
 
@@ -603,20 +582,20 @@ def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
         stored = rows(*"abcdef") if len(attempts) > 1 else rows(*"abcf")
         return Say({"events": stored[page * 2 - 2 : page * 2], "total": 6, "has_more": page < 3})
 
-    stand_in.script = script
-    pages = variant.pages(DAY, split="none", per_page=2)
+    bench.script = script
+    pages = bench.pages(DAY, split="none", per_page=2)
     assert [row["event_id"] for page in pages for row in page.rows] == [*"abcfde"]
     assert [page.last for page in pages] == [False] * (len(pages) - 1) + [True]
     for page in pages[2:-2]:
         with pytest.raises(ProtocolError, match="counts 6 events"):
-            variant.rows(DAY, split="none", per_page=2, resume=page.token)
-    assert variant.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
+            bench.rows(DAY, split="none", per_page=2, resume=page.token)
+    assert bench.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
 
 
 @pytest.mark.parametrize("late", ["x", "wx", "wxy", "uvwxyz"])
 @pytest.mark.parametrize("has_totals", [True, False])
 def test_late_events_between_two_runs_are_noticed(
-    variant: Variant, stand_in: StandIn, late: str, has_totals: bool
+    bench: Bench, late: str, has_totals: bool
 ) -> None:
     """A page of a resumed pull, not always its first, has events that the earlier run yielded."""
     stored = rows(*"abcdef")
@@ -626,20 +605,20 @@ def test_late_events_between_two_runs_are_noticed(
         beside = {"total": len(stored)} if has_totals else {}
         return Say({"events": stored[end - size : end], **beside})
 
-    stand_in.script = script
-    tokens = [page.token for page in variant.pages(DAY, split="none", per_page=2)]
+    bench.script = script
+    tokens = [page.token for page in bench.pages(DAY, split="none", per_page=2)]
     stored = rows(*late, *"abcdef")
     expected = r"counts .* but|Pages 1 and \d .* are the same|Page 1 .* has other events"
     with pytest.raises(ProtocolError, match=expected):
-        variant.rows(DAY, split="none", per_page=2, resume=tokens[0], check="auto")
+        bench.rows(DAY, split="none", per_page=2, resume=tokens[0], check="auto")
     stored = rows(*"abcdefy")
-    taken = variant.rows(DAY, split="none", per_page=2, resume=tokens[0])
+    taken = bench.rows(DAY, split="none", per_page=2, resume=tokens[0])
     assert [row["event_id"] for row in taken] == [*"cdefy"]
 
 
 @pytest.mark.parametrize("has_ids", [True, False])
 def test_another_order_between_two_runs_is_an_error(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, has_ids: bool
+    bench: Bench, caplog: pytest.LogCaptureFixture, has_ids: bool
 ) -> None:
     """Without a total, only the last page that was yielded, once more, shows another order."""
     stored = [{"event_id" if has_ids else "n": name} for name in "abcdef"]
@@ -648,17 +627,17 @@ def test_another_order_between_two_runs_is_an_error(
         end = 2 * int(asked.query["page"])
         return Say({"events": stored[end - 2 : end]})
 
-    stand_in.script = script
+    bench.script = script
     options: dict[str, Any] = {"split": "none", "per_page": 2}
-    tokens = [page.token for page in variant.pages(DAY, **options)]
-    stand_in.asked.clear()
-    assert variant.rows(DAY, **options, resume=tokens[1]) == stored[4:]
-    assert [asked.query["page"] for asked in stand_in.asked[:2]] == ["3", "2"]
-    assert [asked.query["page"] for asked in stand_in.asked].count("2") == 1
+    tokens = [page.token for page in bench.pages(DAY, **options)]
+    bench.asked.clear()
+    assert bench.rows(DAY, **options, resume=tokens[1]) == stored[4:]
+    assert [asked.query["page"] for asked in bench.asked[:2]] == ["3", "2"]
+    assert [asked.query["page"] for asked in bench.asked].count("2") == 1
     stored.reverse()
     with pytest.raises(ProtocolError, match=r"Page 2 of 2026-01-15 has other events, another"):
-        variant.rows(DAY, **options, resume=tokens[1])
-    taken = variant.rows(DAY, **options, resume=tokens[1], on_drift="warn", check="none")
+        bench.rows(DAY, **options, resume=tokens[1])
+    taken = bench.rows(DAY, **options, resume=tokens[1], on_drift="warn", check="none")
     assert taken == ([] if has_ids else stored[4:])
     assert "Page 2 of 2026-01-15 has other events" in caplog.text
 
@@ -666,7 +645,7 @@ def test_another_order_between_two_runs_is_an_error(
 @pytest.mark.parametrize("has_ids", [True, False])
 @pytest.mark.parametrize("at", range(2, 7))
 def test_a_token_remembers_events_that_a_total_would_count_again(
-    variant: Variant, stand_in: StandIn, has_ids: bool, at: int
+    bench: Bench, has_ids: bool, at: int
 ) -> None:
     """As many events come as the service counts, in another order than in the earlier run."""
     stored = [{"event_id" if has_ids else "n": f"e{number}"} for number in range(40)]
@@ -675,21 +654,21 @@ def test_a_token_remembers_events_that_a_total_would_count_again(
         end = 5 * int(asked.query["page"])
         return Say({"events": stored[end - 5 : end], "total": 40})
 
-    stand_in.script = script
+    bench.script = script
     options: dict[str, Any] = {"split": "none", "per_page": 5}
-    token = variant.pages(DAY, **options)[at - 1].token
-    stand_in.asked.clear()
-    assert variant.rows(DAY, **options, resume=token) == stored[5 * at :]
-    assert [int(asked.query["page"]) for asked in stand_in.asked][:-1] == [*range(at + 1, 9)]
+    token = bench.pages(DAY, **options)[at - 1].token
+    bench.asked.clear()
+    assert bench.rows(DAY, **options, resume=token) == stored[5 * at :]
+    assert [int(asked.query["page"]) for asked in bench.asked][:-1] == [*range(at + 1, 9)]
     stored.reverse()
     with pytest.raises(ProtocolError, match=rf"counts 40 events|Page {at} of .* has other events"):
-        variant.rows(DAY, **options, resume=token)
+        bench.rows(DAY, **options, resume=token)
 
 
 @pytest.mark.parametrize("late", [1, 5, 11])
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_late_events_without_an_id_between_two_runs_are_noticed(
-    variant: Variant, stand_in: StandIn, at: int, late: int
+    bench: Bench, at: int, late: int
 ) -> None:
     """As many events come as the service counts: those that came late are missing, others twice."""
     stored = [{"n": number} for number in range(48)]
@@ -698,20 +677,18 @@ def test_late_events_without_an_id_between_two_runs_are_noticed(
         end = 12 * int(asked.query["page"])
         return Say({"events": stored[end - 12 : end], "total": len(stored)})
 
-    stand_in.script = script
+    bench.script = script
     options: dict[str, Any] = {"split": "none", "per_page": 12}
-    token = variant.pages(DAY, **options)[at - 1].token
+    token = bench.pages(DAY, **options)[at - 1].token
     stored[:0] = [{"n": -number} for number in range(1, late + 1)]
     with pytest.raises(ProtocolError, match=rf"Page {at} of .* has other events"):
-        variant.rows(DAY, **options, resume=token)
+        bench.rows(DAY, **options, resume=token)
     # A run that ends after a page leaves the next one nothing to see.
     with pytest.raises(ProtocolError, match=rf"Page {at} of .* has other events"):
-        variant.first(variant.client.events(DAY, **options, resume=token))
+        bench.first(bench.client.events(DAY, **options, resume=token))
 
 
-def test_equal_events_with_a_shared_id_come_in_a_resumed_pull(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_equal_events_with_a_shared_id_come_in_a_resumed_pull(bench: Bench) -> None:
     """An id of events that differ is none, so an equal event of a later page is another one."""
     stored = [{"event_id": "u", "n": number} for number in (0, 1, 2, 3, 0, 4)]
 
@@ -719,33 +696,29 @@ def test_equal_events_with_a_shared_id_come_in_a_resumed_pull(
         end = 2 * int(asked.query["page"])
         return Say({"events": stored[end - 2 : end], "total": len(stored)})
 
-    stand_in.script = script
+    bench.script = script
     options: dict[str, Any] = {"split": "none", "per_page": 2}
-    token = variant.pages(DAY, **options)[1].token
-    assert variant.rows(DAY, **options, resume=token) == stored[4:]
+    token = bench.pages(DAY, **options)[1].token
+    assert bench.rows(DAY, **options, resume=token) == stored[4:]
 
 
-def test_an_event_that_comes_again_takes_no_other_with_it(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    pages_of(stand_in, *(rows(*page) for page in ("ab", "cd", "eb", "hi", "")))
-    first = variant.pages(DAY, split="none", per_page=2, on_drift="warn")[0]
-    rest = variant.rows(DAY, split="none", per_page=2, resume=first.token, on_drift="warn")
+def test_an_event_that_comes_again_takes_no_other_with_it(bench: Bench) -> None:
+    pages_of(bench.stand_in, *(rows(*page) for page in ("ab", "cd", "eb", "hi", "")))
+    first = bench.pages(DAY, split="none", per_page=2, on_drift="warn")[0]
+    rest = bench.rows(DAY, split="none", per_page=2, resume=first.token, on_drift="warn")
     assert [row["event_id"] for row in rest] == [*"cdehi"]
 
 
-def test_max_events_is_reached_before_anything_is_missing(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"events": rows("a"), "total": 2, "has_more": False}))
-    assert variant.rows(DAY, split="none", max_events=1) == rows("a")
-    assert len(stand_in.asked) == 1
+def test_max_events_is_reached_before_anything_is_missing(bench: Bench) -> None:
+    bench.says(Say({"events": rows("a"), "total": 2, "has_more": False}))
+    assert bench.rows(DAY, split="none", max_events=1) == rows("a")
+    assert len(bench.asked) == 1
 
 
-def test_on_drift_is_checked(variant: Variant, stand_in: StandIn) -> None:
+def test_on_drift_is_checked(bench: Bench) -> None:
     with pytest.raises(ConfigurationError, match=r"on_drift='stop' is not valid\. Pass one of"):
-        variant.client.events(DAY, on_drift="stop")
-    assert stand_in.asked == []
+        bench.client.events(DAY, on_drift="stop")
+    assert bench.asked == []
 
 
 def numbered(counts: list[int]) -> Any:
@@ -761,15 +734,15 @@ def numbered(counts: list[int]) -> Any:
 
 
 def test_events_that_come_at_the_end_are_no_drift(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.script = numbered([4, 5, 5])
-    assert variant.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
+    bench.script = numbered([4, 5, 5])
+    assert bench.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
     assert caplog.messages == []
 
 
 def test_events_that_go_while_they_are_read_move_others(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An hour that is replaced by less: its old events are gone, but were handed on."""
     stored = [f"e{at}" for at in range(6)]
@@ -779,15 +752,13 @@ def test_events_that_go_while_they_are_read_move_others(
         del stored[: 2 if page == 2 and len(stored) == 6 else 0]
         return Say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(ProtocolError, match="counts 4 events in 2026-01-15, but 6 arrived"):
-        variant.rows(DAY, split="none")
+        bench.rows(DAY, split="none")
 
 
 @pytest.mark.parametrize("form", [str, int])
-def test_ids_that_are_numbers_are_ids(
-    open_variant: OpenVariant, stand_in: StandIn, form: Any
-) -> None:
+def test_ids_that_are_numbers_are_ids(bench: Bench, form: Any) -> None:
     stored = [*range(6)]
 
     def script(asked: Asked) -> Say:
@@ -796,9 +767,9 @@ def test_ids_that_are_numbers_are_ids(
         found = rows(*map(form, stored[page * 2 - 2 : page * 2]))
         return Say({"events": found, "has_more": page * 2 < len(stored)})
 
-    stand_in.script = script
+    bench.script = script
     drifts = Drifts()
-    found = open_variant(observer=drifts).rows(DAY, split="none")
+    found = bench.open(observer=drifts).rows(DAY, split="none")
     assert found == rows(*map(form, range(6)))
     assert [(each.number, each.repeated) for each in drifts.found] == [(2, 1)]
 
@@ -814,26 +785,22 @@ def with_long_texts(number: int, at: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("event", [without_ids, with_long_texts])
-def test_pages_that_differ_in_little_are_two(
-    variant: Variant, stand_in: StandIn, event: Any
-) -> None:
+def test_pages_that_differ_in_little_are_two(bench: Bench, event: Any) -> None:
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
         found = [event(number, at) for at in range(1000 if number < 4 else 0)]
         return Say({"events": found, "has_more": number < 3})
 
-    stand_in.script = script
-    assert len(variant.rows(DAY, split="none", per_page=1000)) == 3000
+    bench.script = script
+    assert len(bench.rows(DAY, split="none", per_page=1000)) == 3000
 
 
 @pytest.mark.parametrize("split", ["none", "auto"])
-def test_a_repeated_page_is_an_error_behind_the_first_one(
-    variant: Variant, stand_in: StandIn, split: str
-) -> None:
-    stand_in.says(Say({"events": rows(*"abc")}, headers={"X-Request-Id": "r-2"}))
+def test_a_repeated_page_is_an_error_behind_the_first_one(bench: Bench, split: str) -> None:
+    bench.says(Say({"events": rows(*"abc")}, headers={"X-Request-Id": "r-2"}))
     seen = SeenEvents()
     with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of .* are the same") as raised:
-        variant.rows(DAY, split=split, seen=seen)
+        bench.rows(DAY, split=split, seen=seen)
     assert len(seen) == 3
     assert raised.value.request_id == "r-2"
     assert raised.value.url

@@ -15,9 +15,10 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from tests.client.bench import Bench
 from tests.client.notes import Notes
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.stand_in import Say
+from tests.client.variants import Variant
 
 from adanalytics_client import AsyncClient, Client, Observer, errors
 from adanalytics_client.observers import BytesReceived
@@ -39,30 +40,30 @@ def raising(method: str, error: Exception) -> Observer:
     return made
 
 
-def test_a_method_of_one_observer_is_called(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_a_method_of_one_observer_is_called(bench: Bench) -> None:
     """A request that nobody watches has no report; this one is watched without a class."""
-    stand_in.says(Say(DATES))
+    bench.says(Say(DATES))
     statuses: list[int | None] = []
     observer = Observer()
     setattr(observer, "request", lambda info: statuses.append(info.status))  # noqa: B010  # typed
-    open_variant(observer=observer).call("dates")
+    bench.open(observer=observer).call("dates")
     assert statuses == [200]
 
 
 @pytest.mark.parametrize("error", ENDS, ids=["sync end", "async end"])
 @pytest.mark.parametrize("method", ["due", "request", "retry", "wait", "page", "drift", "bytes"])
 def test_the_end_of_an_iterator_is_no_end_of_the_work(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, method: str, error: Exception
+    bench: Bench, tmp_path: Path, method: str, error: Exception
 ) -> None:
     page = {"events": [{"event_id": "a"}], "pagination": {"has_more": True}}
     last = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}
-    stand_in.says_by_name(
+    bench.says(
         dates=[Say(status=503), Say(status=429), Say(DATES)],
         events=[Say(page), Say(last)],
         bulk_export=[Say({"status": "done", "url": "/f.csv"})],
         f_csv=[Say(b"a\r\n")],
     )
-    variant = open_variant(observer=raising(method, error))
+    variant = bench.open(observer=raising(method, error))
     works: list[Callable[[Variant], object]] = [
         lambda variant: variant.call("dates"),
         lambda variant: variant.rows(DAY, hour=3),
@@ -74,28 +75,24 @@ def test_the_end_of_an_iterator_is_no_end_of_the_work(
     assert caught.value.__cause__ is error
 
 
-def test_any_other_error_comes_as_it_is(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.says(Say(DATES))
+def test_any_other_error_comes_as_it_is(bench: Bench) -> None:
+    bench.says(Say(DATES))
     with pytest.raises(LookupError, match="mine"):
-        open_variant(observer=raising("due", LookupError("mine"))).call("dates")
+        bench.open(observer=raising("due", LookupError("mine"))).call("dates")
 
 
-def test_an_error_of_httpx_is_no_trouble_of_the_service(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_an_error_of_httpx_is_no_trouble_of_the_service(bench: Bench, tmp_path: Path) -> None:
     """An observer may send what it is told to somewhere, by httpx, too."""
-    stand_in.says_by_name(
-        bulk_export=[Say({"status": "done", "url": "/f.csv"})], f_csv=[Say(b"a\r\n")]
-    )
+    bench.says(bulk_export=[Say({"status": "done", "url": "/f.csv"})], f_csv=[Say(b"a\r\n")])
     cause = OSError("cause")
     theirs = httpx.ConnectError("metrics are down")
     theirs.__cause__ = cause
-    variant = open_variant(observer=raising("bytes", theirs))
+    variant = bench.open(observer=raising("bytes", theirs))
     with pytest.raises(httpx.ConnectError) as caught:
         variant.call("export", DAY, to=tmp_path / "out.csv")
     assert caught.value is theirs
     assert (theirs.__cause__, theirs.__context__) == (cause, None)
-    assert len(stand_in.asked) == 2
+    assert len(bench.asked) == 2
 
 
 @pytest.mark.parametrize(
@@ -104,22 +101,16 @@ def test_an_error_of_httpx_is_no_trouble_of_the_service(
     ids=["announced", "not announced", "announced of what is packed"],
 )
 def test_the_size_announced_is_expected_of_a_body_without_a_length(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    announced: dict[str, int],
-    *,
-    packed: bool,
-    expected: int | None,
+    bench: Bench, tmp_path: Path, announced: dict[str, int], *, packed: bool, expected: int | None
 ) -> None:
     content, notes = b"a,b\r\n" + b"1,2\r\n" * 599, Notes()
     headers = {"Content-Type": "text/csv"} | ({"Content-Encoding": "gzip"} if packed else {})
     body = gzip.compress(content) if packed else content
-    stand_in.says_by_name(
+    bench.says(
         bulk_export=[Say({"status": "done", "url": "/f.csv", **announced})],
         f_csv=[Say(body, headers=headers, chunked=True)],
     )
-    variant = open_variant(observer=notes)
+    variant = bench.open(observer=notes)
     variant.call("export", DAY, to=tmp_path / "out.csv", check="none")
     told = notes.of(BytesReceived)
     assert {info.expected for info in told} == {expected}
@@ -154,18 +145,16 @@ def facts(span: ReadableSpan) -> dict[str, Any]:
     return dict(span.attributes or {})
 
 
-def test_a_request_becomes_a_span_of_the_conventions(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"summary": []}, headers={"X-Request-Id": "r-1"}))
-    open_variant(observer=traces.observer()).call("summary", "2026-01-15")
+def test_a_request_becomes_a_span_of_the_conventions(bench: Bench, traces: Traces) -> None:
+    bench.says(Say({"summary": []}, headers={"X-Request-Id": "r-1"}))
+    bench.open(observer=traces.observer()).call("summary", "2026-01-15")
     (span,) = traces.requests()
-    port = int(stand_in.url.rpartition(":")[2])
+    port = int(bench.url.rpartition(":")[2])
     path = "/api/partners/acme/ad-analytics/summary?start_date=2026-01-15&end_date=2026-01-15"
     assert (span.name, span.status.status_code) == ("GET", StatusCode.UNSET)
     assert facts(span) == {
         "http.request.method": "GET",
-        "url.full": stand_in.url + path,
+        "url.full": bench.url + path,
         "server.address": "127.0.0.1",
         "server.port": port,
         "http.response.status_code": 200,
@@ -174,12 +163,10 @@ def test_a_request_becomes_a_span_of_the_conventions(
     assert (span.start_time or 0) <= (span.end_time or 0)
 
 
-def test_repeats_count_and_failures_have_a_type(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=503), Say(hang_up=True), Say(DATES))
+def test_repeats_count_and_failures_have_a_type(bench: Bench, traces: Traces) -> None:
+    bench.says(Say(status=503), Say(hang_up=True), Say(DATES))
     with traces.tracer.start_as_current_span("work"):
-        open_variant(observer=traces.observer()).call("dates")
+        bench.open(observer=traces.observer()).call("dates")
     first, second, third = map(facts, traces.requests())
     assert (first["error.type"], second["error.type"]) == ("503", "broken")
     assert "http.response.status_code" not in second
@@ -189,10 +176,8 @@ def test_repeats_count_and_failures_have_a_type(
     assert states == [StatusCode.ERROR, StatusCode.ERROR, StatusCode.UNSET]
 
 
-def test_no_secret_is_in_a_span(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
+def test_no_secret_is_in_a_span(bench: Bench, traces: Traces, tmp_path: Path) -> None:
+    bench.says(
         login=[Say({"token": "tok-s3cret"})],
         bulk_export=[
             Say({"error": "no tok-s3cret"}, status=429, headers={"Retry-After": "1"}),
@@ -200,7 +185,7 @@ def test_no_secret_is_in_a_span(
         ],
         f_csv=[Say(status=503), Say(b"a,b\r\n")],
     )
-    variant = open_variant(observer=traces.observer(), email="a@b.example", password="pass-s3cret")
+    variant = bench.open(observer=traces.observer(), email="a@b.example", password="pass-s3cret")
     with traces.tracer.start_as_current_span("work"):
         variant.call("export", "2026-01-15", to=tmp_path / "out.csv")
     told = "".join(each.to_json() for each in traces.all())
@@ -267,22 +252,20 @@ def test_requests_of_tasks_belong_to_the_work_that_asked(
     assert parents() == {"2026-01-15": hours, "2026-01-16": hours}
 
 
-def test_waits_and_repeats_are_events_of_the_work(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "7"}), Say(status=503), Say(DATES))
+def test_waits_and_repeats_are_events_of_the_work(bench: Bench, traces: Traces) -> None:
+    bench.says(Say(status=429, headers={"Retry-After": "7"}), Say(status=503), Say(DATES))
     with traces.tracer.start_as_current_span("work"):
-        open_variant(observer=traces.observer()).call("dates")
+        bench.open(observer=traces.observer()).call("dates")
     work = next(each for each in traces.all() if each.name == "work")
     told = [(each.name, dict(each.attributes or {})["adanalytics.seconds"]) for each in work.events]
     assert told == [("adanalytics.wait", 7.0), ("adanalytics.retry", 1.0)]
 
 
 def test_without_a_parent_waits_and_repeats_are_spans_of_their_own(
-    open_variant: OpenVariant, traces: Traces, stand_in: StandIn
+    bench: Bench, traces: Traces
 ) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "7"}), Say(status=503), Say(DATES))
-    open_variant(observer=traces.observer()).call("dates")
+    bench.says(Say(status=429, headers={"Retry-After": "7"}), Say(status=503), Say(DATES))
+    bench.open(observer=traces.observer()).call("dates")
     told = [
         (each.name, facts(each)["adanalytics.seconds"])
         for each in traces.all()

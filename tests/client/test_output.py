@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.variants import Variant
 
 from adanalytics_client import Client, Event, ProtocolError, SeenEvents, errors
 from adanalytics_client._base.formats import FORMATS
@@ -44,21 +45,19 @@ def pages(*found: str) -> list[Say]:
     ]
 
 
-def test_jsonl_keeps_the_texts_of_the_service(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says(*pages('{"b":1.50, "a":1e-7},{"x":"\\u00e9\\n"}', '{ "n":\n[null ,{}]\r\n}'))
+def test_jsonl_keeps_the_texts_of_the_service(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages('{"b":1.50, "a":1e-7},{"x":"\\u00e9\\n"}', '{ "n":\n[null ,{}]\r\n}'))
     path = tmp_path / "out.jsonl"
-    assert write(variant, path) == 3
+    assert write(bench.variant, path) == 3
     assert path.read_bytes() == b'{"b":1.50, "a":1e-7}\n{"x":"\\u00e9\\n"}\n{ "n": [null ,{}]  }\n'
 
 
-def test_csv_follows_rfc_4180(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
+def test_csv_follows_rfc_4180(bench: Bench, tmp_path: Path) -> None:
     text = '{"a": null, "b": true, "c": "x,\\"y\\"\\r\\nz", "d": 0.000000010'
     text += ', "e": {"z": "1", "y": 2.50}}'
-    stand_in.says(*pages(text))
+    bench.says(*pages(text))
     path = tmp_path / "out.csv"
-    assert write(variant, path) == 1
+    assert write(bench.variant, path) == 1
     assert path.read_bytes() == (
         b'a,b,c,d,e\r\n,true,"x,""y""\r\nz",0.000000010,"{""y"":2.50,""z"":""1""}"\r\n'
     )
@@ -66,13 +65,11 @@ def test_csv_follows_rfc_4180(variant: Variant, stand_in: StandIn, tmp_path: Pat
 
 @pytest.mark.parametrize(("name", "read"), [("x.csv", bytes), ("x.csv.gz", gzip.decompress)])
 def test_columns_that_come_late_are_not_lost(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, read: Callable[[bytes], bytes]
+    bench: Bench, tmp_path: Path, name: str, read: Callable[[bytes], bytes]
 ) -> None:
-    stand_in.says(
-        *pages('{"a": "1,\\r\\n"},{"b": 2}', '{"a": 3, "c": "x"}', '{"d": "", "a": null}')
-    )
+    bench.says(*pages('{"a": "1,\\r\\n"},{"b": 2}', '{"a": 3, "c": "x"}', '{"d": "", "a": null}'))
     path = tmp_path / name
-    assert write(variant, path) == 4
+    assert write(bench.variant, path) == 4
     found = list(csv.DictReader(io.StringIO(read(path.read_bytes()).decode(), newline="")))
     assert [list(row.values()) for row in found] == [
         ["1,\r\n", "", "", ""],
@@ -84,18 +81,16 @@ def test_columns_that_come_late_are_not_lost(
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_a_stream_cannot_take_late_columns_and_says_so(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(*pages('{"a": 1}', '{"b": 2}'))
+def test_a_stream_cannot_take_late_columns_and_says_so(bench: Bench) -> None:
+    bench.says(*pages('{"a": 1}', '{"b": 2}'))
     with pytest.raises(errors.ProtocolError, match="Column b first appears"):
-        write(variant, io.BytesIO(), format="csv")
+        write(bench.variant, io.BytesIO(), format="csv")
 
 
-def test_no_events_leave_a_file_with_the_known_header(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says(*pages(""))
-    assert write(variant, tmp_path / "out.csv") == 0
-    assert write(variant, tmp_path / "out.jsonl") == 0
+def test_no_events_leave_a_file_with_the_known_header(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages(""))
+    assert write(bench.variant, tmp_path / "out.csv") == 0
+    assert write(bench.variant, tmp_path / "out.jsonl") == 0
     assert (tmp_path / "out.csv").read_text().strip().split(",") == list(Event.model_fields)
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
@@ -121,13 +116,11 @@ class Pieces(io.RawIOBase):
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_a_stream_gets_every_byte_and_stays_open(
-    variant: Variant, stand_in: StandIn, form: str
-) -> None:
+def test_a_stream_gets_every_byte_and_stays_open(bench: Bench, form: str) -> None:
     wanted = {"jsonl": b'{"a":1}\n{"a":2}\n', "csv": b"a\r\n1\r\n2\r\n"}
     for stream in (Pieces(), io.BytesIO()):
-        stand_in.says(*pages('{"a":1},{"a":2}'))
-        assert write(variant, stream, format=form) == 2
+        bench.says(*pages('{"a":1},{"a":2}'))
+        assert write(bench.variant, stream, format=form) == 2
         assert not stream.closed
         assert stream.getvalue() == wanted[form]
 
@@ -147,30 +140,30 @@ def test_a_stream_is_given_bytes(reference_variant: Variant) -> None:
     assert stream.getvalue() == b"".join(page.jsonl for page in pages)
 
 
-def test_an_unbuffered_stream_that_is_full_is_an_error(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(*pages('{"a":1},{"a":2}'))
+def test_an_unbuffered_stream_that_is_full_is_an_error(bench: Bench) -> None:
+    bench.says(*pages('{"a":1},{"a":2}'))
     stream = Pieces()
     stream.room = 5
     with pytest.raises(BlockingIOError):
-        write(variant, stream, format="jsonl")
+        write(bench.variant, stream, format="jsonl")
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_a_failure_leaves_the_old_file_and_nothing_else(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
+    bench: Bench, tmp_path: Path, name: str
 ) -> None:
-    stand_in.says(*pages('{"a":1}', '{"a":2}')[:1], Say(status=400))
+    bench.says(*pages('{"a":1}', '{"a":2}')[:1], Say(status=400))
     path = tmp_path / name
     path.write_text("old")
     with pytest.raises(errors.InvalidRequest):
-        write(variant, path)
+        write(bench.variant, path)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(name, "old")]
 
 
-def test_max_events_holds_for_files(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
-    stand_in.says(*pages('{"a":1},{"a":2},{"a":3}'))
-    query = variant.client.events(DAY, split="none", max_events=2)
-    assert variant.on(query, "write", tmp_path / "out.jsonl") == 2
+def test_max_events_holds_for_files(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages('{"a":1},{"a":2},{"a":3}'))
+    query = bench.client.events(DAY, split="none", max_events=2)
+    assert bench.on(query, "write", tmp_path / "out.jsonl") == 2
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"a": 1}, {"a": 2}]
 
@@ -184,32 +177,32 @@ def test_max_events_holds_for_files(variant: Variant, stand_in: StandIn, tmp_pat
     ],
 )
 def test_an_unknown_format_is_told_before_anything_is_sent(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, name: str, message: str
+    bench: Bench, tmp_path: Path, name: str, message: str
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match=message):
-        write(open_variant(), tmp_path / name)
+        write(bench.open(), tmp_path / name)
     with pytest.raises(errors.ConfigurationError, match=r"^format='xml': events are"):
-        write(open_variant(), tmp_path / "out.csv", format="xml")
+        write(bench.open(), tmp_path / "out.csv", format="xml")
     with pytest.raises(errors.ConfigurationError, match=r"^format=None: .*[Pp]ass"):
-        write(open_variant(), io.BytesIO())
+        write(bench.open(), io.BytesIO())
     with pytest.raises(errors.ConfigurationError, match="is a folder"):
-        write(open_variant(), tmp_path, format="csv")
+        write(bench.open(), tmp_path, format="csv")
     for neither in (5, None, b"out.csv"):
         with pytest.raises(errors.ConfigurationError, match="Pass a path"):
-            write(open_variant(), neither)
+            write(bench.open(), neither)
     with pytest.raises(errors.ConfigurationError, match="writing bytes"):
-        write(open_variant(), io.StringIO(), format="csv")
-    assert stand_in.asked == []
+        write(bench.open(), io.StringIO(), format="csv")
+    assert bench.asked == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
+    bench: Bench, tmp_path: Path
 ) -> None:
     packed = []
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        stand_in.says(*pages('{"a":1.50},{"a":2}', '{"a":"é"}'))
-        assert write(variant, tmp_path / name) == 3
+        bench.says(*pages('{"a":1.50},{"a":2}', '{"a":"é"}'))
+        assert write(bench.variant, tmp_path / name) == 3
         packed.append((tmp_path / name).read_bytes())
     assert packed[0] == packed[1]
     unpacker = zlib.decompressobj(31)
@@ -225,29 +218,25 @@ def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
         ("x.csv", b"cost,b\r\n,1.50\r\n,\r\n"),
     ],
 )
-def test_chosen_columns(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, expected: bytes
-) -> None:
-    stand_in.says(*pages('{"a": 1, "b": 1.50}', '{"a": 2, "late": 3}'))
-    assert write(variant, tmp_path / name, columns=["cost", "b"]) == 2
+def test_chosen_columns(bench: Bench, tmp_path: Path, name: str, expected: bytes) -> None:
+    bench.says(*pages('{"a": 1, "b": 1.50}', '{"a": 2, "late": 3}'))
+    assert write(bench.variant, tmp_path / name, columns=["cost", "b"]) == 2
     assert (tmp_path / name).read_bytes() == expected
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow", "x.csv.gz"])
-def test_a_chosen_column_that_nobody_knows(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
-) -> None:
+def test_a_chosen_column_that_nobody_knows(bench: Bench, tmp_path: Path, name: str) -> None:
     """It is told after the first page where it is almost a known one, else at the end."""
     for column, told, requests in (
         ("revenu", "so far has 'revenu'. Did you mean 'revenue'", 1),
         ("late", "no event of this pull has 'late'. Choose from event_id, .*, key_values, a", 2),
     ):
-        stand_in.says(*pages('{"a": 1}', '{"a": 2}'))
-        stand_in.asked.clear()
+        bench.says(*pages('{"a": 1}', '{"a": 2}'))
+        bench.asked.clear()
         with pytest.raises(errors.ConfigurationError, match=told):
-            write(variant, tmp_path / name, columns=["a", column])
+            write(bench.variant, tmp_path / name, columns=["a", column])
         assert list(tmp_path.iterdir()) == []
-        assert len(stand_in.asked) >= requests
+        assert len(bench.asked) >= requests
 
 
 @pytest.mark.parametrize(
@@ -258,49 +247,47 @@ def test_a_chosen_column_that_nobody_knows(
     ],
 )
 def test_a_chosen_column_that_comes_late(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str, expected: bytes
+    bench: Bench, tmp_path: Path, name: str, expected: bytes
 ) -> None:
     found = pages('{"a": 1}', '{"a": 2}', '{"late": [1]}')
-    stand_in.says(*found)
-    write(variant, tmp_path / name, columns=["late", "a"])
+    bench.says(*found)
+    write(bench.variant, tmp_path / name, columns=["late", "a"])
     assert (tmp_path / name).read_bytes() == expected
-    stand_in.says(*found)
-    query = variant.client.events(DAY, split="none", check="none")
-    table = variant.on(query, "to_arrow", columns=["late"])
+    bench.says(*found)
+    query = bench.client.events(DAY, split="none", check="none")
+    table = bench.on(query, "to_arrow", columns=["late"])
     assert table["late"].to_pylist() == [None, None, "[1]"]
 
 
-def test_batches_with_a_column_that_never_comes(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(*pages('{"a": 1}', '{"a": 2}'))
-    query = variant.client.events(DAY, split="none", per_page=5, check="none")
+def test_batches_with_a_column_that_never_comes(bench: Bench) -> None:
+    bench.says(*pages('{"a": 1}', '{"a": 2}'))
+    query = bench.client.events(DAY, split="none", per_page=5, check="none")
     with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
-        variant.all_of(query.to_arrow_batches(columns=["late"]))
-    stand_in.says(*pages('{"a": 1}', '{"a": 2}'))
+        bench.all_of(query.to_arrow_batches(columns=["late"]))
+    bench.says(*pages('{"a": 1}', '{"a": 2}'))
     with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
-        variant.on(query, "to_arrow", columns=["late"])
+        bench.on(query, "to_arrow", columns=["late"])
 
 
 @pytest.mark.parametrize("wrong", ["revenue", b"revenue", 5, ["revenue", 5]])
 def test_columns_that_are_no_list_of_names_are_told_before_anything_is_sent(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, wrong: Any
+    bench: Bench, tmp_path: Path, wrong: Any
 ) -> None:
     for name in ("x.jsonl", "x.csv", "x.parquet"):
         with pytest.raises(errors.ConfigurationError, match=r"columns=.* Pass a list of names"):
-            write(variant, tmp_path / name, columns=wrong)
+            write(bench.variant, tmp_path / name, columns=wrong)
     for way in ("to_arrow", "to_pandas", "to_polars"):
         with pytest.raises(errors.ConfigurationError, match=r"columns=.* Pass a list of names"):
-            variant.on(variant.client.events("2026-01-15"), way, columns=wrong)
-    assert stand_in.asked == []
+            bench.on(bench.client.events("2026-01-15"), way, columns=wrong)
+    assert bench.asked == []
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow"])
-def test_columns_of_any_kind_are_read_once(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, name: str
-) -> None:
+def test_columns_of_any_kind_are_read_once(bench: Bench, tmp_path: Path, name: str) -> None:
     def written(columns: Any) -> bytes:
-        stand_in.says(*pages('{"os": "x", "domain": "y"}', '{"os": "z"}'))
-        assert write(variant, tmp_path / name, columns=columns) == 2
+        bench.says(*pages('{"os": "x", "domain": "y"}', '{"os": "z"}'))
+        assert write(bench.variant, tmp_path / name, columns=columns) == 2
         return (tmp_path / name).read_bytes()
 
     expected = written(["domain", "os"])
@@ -308,29 +295,29 @@ def test_columns_of_any_kind_are_read_once(
         assert written(some) == expected
 
 
-def test_columns_of_a_table_may_come_from_a_generator(variant: Variant, stand_in: StandIn) -> None:
+def test_columns_of_a_table_may_come_from_a_generator(bench: Bench) -> None:
     for way in ("to_arrow", "to_pandas", "to_polars"):
-        stand_in.says(*pages('{"os": "x", "domain": "y"}'))
-        query = variant.client.events(DAY, split="none")
-        table = variant.on(query, way, columns=(each for each in ("domain", "os")))
+        bench.says(*pages('{"os": "x", "domain": "y"}'))
+        query = bench.client.events(DAY, split="none")
+        table = bench.on(query, way, columns=(each for each in ("domain", "os")))
         assert list(getattr(table, "column_names", table.columns)) == ["domain", "os"]
 
 
 @pytest.mark.parametrize("none", [[], (), iter(())])
 def test_no_column_at_all_is_told_before_anything_is_sent(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, none: Any
+    bench: Bench, tmp_path: Path, none: Any
 ) -> None:
     for name in ("x.jsonl", "x.csv", "x.parquet"):
         with pytest.raises(errors.ConfigurationError, match="columns is empty"):
-            write(variant, tmp_path / name, columns=none)
+            write(bench.variant, tmp_path / name, columns=none)
     with pytest.raises(errors.ConfigurationError, match="or pass None for all"):
-        variant.on(variant.client.events(DAY), "to_arrow", columns=none)
-    assert stand_in.asked == []
+        bench.on(bench.client.events(DAY), "to_arrow", columns=none)
+    assert bench.asked == []
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_streams_that_take_nothing_are_told_before_anything_is_sent(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
+    bench: Bench, tmp_path: Path, form: str
 ) -> None:
     closed, path = io.BytesIO(), tmp_path / "there"
     closed.close()
@@ -338,33 +325,29 @@ def test_streams_that_take_nothing_are_told_before_anything_is_sent(
     with path.open("rb") as reading, path.open("r+") as text:
         for wrong, told in ((closed, "closed"), (reading, "writing bytes"), (text, "writing")):
             with pytest.raises(errors.ConfigurationError, match=told):
-                write(variant, wrong, format=form)
+                write(bench.variant, wrong, format=form)
     with pytest.raises(errors.ConfigurationError, match="path is empty"):
-        write(variant, "", format=form)
-    assert (stand_in.asked, path.read_bytes()) == ([], b"as it was")
+        write(bench.variant, "", format=form)
+    assert (bench.asked, path.read_bytes()) == ([], b"as it was")
 
 
-def test_links_devices_and_permissions_stay(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says(*pages('{"a":1}'))
+def test_links_devices_and_permissions_stay(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages('{"a":1}'))
     (tmp_path / "real").touch(0o640)
     (tmp_path / "link.jsonl").symlink_to("real")
-    write(variant, tmp_path / "link.jsonl")
+    write(bench.variant, tmp_path / "link.jsonl")
     assert (tmp_path / "link.jsonl").is_symlink()
     assert (tmp_path / "real").read_bytes() == b'{"a":1}\n'
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
-    assert write(variant, os.devnull, format="jsonl") == 1
+    assert write(bench.variant, os.devnull, format="jsonl") == 1
     assert Path(os.devnull).is_char_device()
 
 
-def test_the_longest_name_that_the_system_takes_is_taken(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says(*pages('{"a":1}'))
+def test_the_longest_name_that_the_system_takes_is_taken(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages('{"a":1}'))
     path = tmp_path / ("ü" * 124 + "x.jsonl")
     assert len(path.name.encode()) == 255
-    write(variant, path)
+    write(bench.variant, path)
     assert path.read_bytes() == b'{"a":1}\n'
     assert list(tmp_path.iterdir()) == [path]
 
@@ -385,17 +368,17 @@ def test_text_is_written_without_libraries_of_tables(stand_in: StandIn, tmp_path
     assert found.stdout == "\n"
 
 
-def test_no_zero_has_an_exponent(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
+def test_no_zero_has_an_exponent(bench: Bench, tmp_path: Path) -> None:
     text = '{"event_id": "e", "revenue": 0E-9, "cost": "0E-9", "x": {"y": 0E-12}, "z": -0.0E-20}'
     for columns in (None, ["revenue", "x", "z"]):
-        stand_in.says(*pages(text))
-        assert write(variant, tmp_path / "x.csv", columns=columns) == 1
+        bench.says(*pages(text))
+        assert write(bench.variant, tmp_path / "x.csv", columns=columns) == 1
         text_written = (tmp_path / "x.csv").read_bytes().decode()
         (row,) = csv.DictReader(io.StringIO(text_written, newline=""))
         assert (row["revenue"], row["x"]) == ("0.000000000", '{"y":0.000000000000}')
         assert row["z"] == "-0.000000000000000000000"
-    stand_in.says(*pages(text))
-    assert write(variant, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
+    bench.says(*pages(text))
+    assert write(bench.variant, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
     line = (tmp_path / "x.jsonl").read_text()
     assert line == '{"revenue":0.000000000,"x":{"y":0.000000000000}}\n'
 
@@ -507,14 +490,12 @@ def test_a_name_that_is_too_long_costs_no_request(
     assert day.asked == []
 
 
-def test_events_without_a_field_have_one_header(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_events_without_a_field_have_one_header(bench: Bench, tmp_path: Path) -> None:
     rows = [[{}, {}], [{}], [{"odd": 1}]]
-    stand_in.script = lambda asked: Say(
+    bench.script = lambda asked: Say(
         {"events": rows[int(asked.query["page"]) - 1], "has_more": asked.query["page"] != "3"}
     )
-    assert write_day(variant, tmp_path / "x.csv") == 4
+    assert write_day(bench.variant, tmp_path / "x.csv") == 4
     header, *lines = (tmp_path / "x.csv").read_text().splitlines()
     assert header.startswith("event_id,event_time,")
     assert header.endswith(",key_values,odd")
@@ -546,18 +527,18 @@ def written(variant: Variant, path: Path, **options: Any) -> Any:
     "value", ["tru", '1 "m":2', "0.1.2", '"\x01"', "1,,", "NaN", r'"\ud800"', "01", "[1"]
 )
 def test_nothing_is_taken_of_a_page_with_an_event_that_is_not_json(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, number: int, value: str
+    bench: Bench, tmp_path: Path, number: int, value: str
 ) -> None:
     body = many(number, f'{{"event_id":"bad","n":{value}}}')
-    stand_in.says(Say(body, headers={"X-Request-Id": "r-17"}))
-    query, handed = variant.client.events(DAY, hour=3), list[Any]()
+    bench.says(Say(body, headers={"X-Request-Id": "r-17"}))
+    query, handed = bench.client.events(DAY, hour=3), list[Any]()
     ways: list[Callable[[], Any]] = [
-        partial(written, variant, tmp_path / "x.jsonl"),
-        partial(written, variant, tmp_path / "x.parquet"),
-        lambda: variant.on(variant.client.events(DAY, hour=3), "to_arrow"),
-        lambda: variant.all_of(noted(query.rows(), handed)),
-        lambda: variant.all_of(noted(query, handed)),
-        lambda: variant.all_of(noted(query.text_pages(), handed)),
+        partial(written, bench.variant, tmp_path / "x.jsonl"),
+        partial(written, bench.variant, tmp_path / "x.parquet"),
+        lambda: bench.on(bench.client.events(DAY, hour=3), "to_arrow"),
+        lambda: bench.all_of(noted(query.rows(), handed)),
+        lambda: bench.all_of(noted(query, handed)),
+        lambda: bench.all_of(noted(query.text_pages(), handed)),
     ]
     for way in ways:
         with pytest.raises(ProtocolError, match=r"char \d+|NaN|surrogate") as no:
@@ -569,15 +550,13 @@ def test_nothing_is_taken_of_a_page_with_an_event_that_is_not_json(
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", r'"\ud800"'])
-def test_a_value_that_is_no_json_is_requested_once(
-    variant: Variant, stand_in: StandIn, value: str
-) -> None:
-    stand_in.says(Say(page(f'{{"n":{value}}}')))
+def test_a_value_that_is_no_json_is_requested_once(bench: Bench, value: str) -> None:
+    bench.says(Say(page(f'{{"n":{value}}}')))
     with pytest.raises(ProtocolError) as caught:
-        variant.rows(DAY, hour=3)
+        bench.rows(DAY, hour=3)
     assert (caught.value.remedy, caught.value.attempts) == ("Report it to the service.", 1)
     assert caught.value.unreadable
-    assert len(stand_in.asked) == 1
+    assert len(bench.asked) == 1
 
 
 def noted(events: Any, handed: list[Any]) -> Any:
@@ -596,19 +575,17 @@ def noted(events: Any, handed: list[Any]) -> Any:
     return as_tasks() if hasattr(events, "__aiter__") else as_threads()
 
 
-def test_a_number_that_python_cannot_hold_is_named(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_number_that_python_cannot_hold_is_named(bench: Bench, tmp_path: Path) -> None:
     """JSON has it, so the text as it was sent can be kept."""
-    stand_in.says(Say(many(402, '{"event_id":"large","n":1e99999999999999999999}')))
-    assert written(variant, tmp_path / "x.jsonl") == 600
+    bench.says(Say(many(402, '{"event_id":"large","n":1e99999999999999999999}')))
+    assert written(bench.variant, tmp_path / "x.jsonl") == 600
     ways: list[Callable[[], Any]] = [
-        lambda: variant.rows(DAY, hour=3),
-        lambda: variant.events(DAY, hour=3),
-        lambda: variant.pages(DAY, hour=3),
-        lambda: variant.rows(DAY, hour=3, seen=SeenEvents()),
-        lambda: variant.on(variant.client.events(DAY, hour=3), "to_arrow"),
-        *(partial(written, variant, tmp_path / name) for name in WRITTEN),
+        lambda: bench.rows(DAY, hour=3),
+        lambda: bench.events(DAY, hour=3),
+        lambda: bench.pages(DAY, hour=3),
+        lambda: bench.rows(DAY, hour=3, seen=SeenEvents()),
+        lambda: bench.on(bench.client.events(DAY, hour=3), "to_arrow"),
+        *(partial(written, bench.variant, tmp_path / name) for name in WRITTEN),
     ]
     for way in ways:
         with pytest.raises(ProtocolError, match=f"Event 402 of page 1 of {DAY} hour 3") as caught:
@@ -617,15 +594,13 @@ def test_a_number_that_python_cannot_hold_is_named(
     assert [each.name for each in tmp_path.iterdir()] == ["x.jsonl"]
 
 
-def test_events_nested_too_deeply_for_an_output(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says(Say(page(DEEP)))
-    assert len(variant.rows(DAY, hour=3)) == 1
-    assert isinstance(variant.events(DAY, hour=3)[0], Event)
-    assert written(variant, tmp_path / "x.jsonl") == 1
+def test_events_nested_too_deeply_for_an_output(bench: Bench, tmp_path: Path) -> None:
+    bench.says(Say(page(DEEP)))
+    assert len(bench.rows(DAY, hour=3)) == 1
+    assert isinstance(bench.events(DAY, hour=3)[0], Event)
+    assert written(bench.variant, tmp_path / "x.jsonl") == 1
     for name, columns in [*((each, None) for each in WRITTEN), ("y.jsonl", ["x"])]:
         with pytest.raises(ProtocolError, match=r"page 1 of .* is nested too deeply") as caught:
-            written(variant, tmp_path / name, columns=columns)
+            written(bench.variant, tmp_path / name, columns=columns)
         assert caught.value.url
     assert [each.name for each in tmp_path.iterdir()] == ["x.jsonl"]

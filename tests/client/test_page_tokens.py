@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.bench import Bench
 from tests.client.raw_events import raw_rows
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
@@ -45,9 +46,9 @@ def ids(found: list[Any]) -> list[str]:
     return [row["event_id"] for page in found for row in page.rows]
 
 
-def test_every_page_can_be_the_last_of_a_run(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.script = days
-    variant, end = open_variant(quota=QuotaPolicy(limit=None)), "2026-01-19"
+def test_every_page_can_be_the_last_of_a_run(bench: Bench) -> None:
+    bench.script = days
+    variant, end = bench.open(quota=QuotaPolicy(limit=None)), "2026-01-19"
     options: dict[str, Any] = {"per_page": 2, "split": "daily"}
     pages = variant.pages(DATE, end, **options)
     assert len(ids(pages)) == 14
@@ -58,21 +59,21 @@ def test_every_page_can_be_the_last_of_a_run(open_variant: OpenVariant, stand_in
     assert (last.plan.least_requests, last.plan.most_requests) == (0, 0)
 
 
-def test_a_token_is_a_word_and_short(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = hours
-    page = variant.pages("2026-01-15", per_page=2)[4]
+def test_a_token_is_a_word_and_short(bench: Bench) -> None:
+    bench.script = hours
+    page = bench.pages("2026-01-15", per_page=2)[4]
     assert page.token.isascii()
     assert page.token.isprintable()
     assert json.loads(json.dumps(page.token)) == page.token
     assert pickle.loads(pickle.dumps(page)).token == page.token
     assert len(page.token) < 600
-    query = variant.client.events("2026-01-15", per_page=2, resume=page.token)
+    query = bench.client.events("2026-01-15", per_page=2, resume=page.token)
     assert query.plan.least_requests == 24 - page.slice.hour - page.last
 
 
-def test_max_events_counts_over_all_runs(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.script = days
-    variant = open_variant()
+def test_max_events_counts_over_all_runs(bench: Bench) -> None:
+    bench.script = days
+    variant = bench.open()
     options: dict[str, Any] = {"per_page": 2, "max_events": 7, "split": "daily"}
     pages = variant.pages(DATE, "2026-01-19", **options)
     assert len(ids(pages)) == 7
@@ -91,40 +92,38 @@ def test_max_events_counts_over_all_runs(open_variant: OpenVariant, stand_in: St
     ],
 )
 def test_a_token_of_another_query_is_refused(
-    open_variant: OpenVariant, stand_in: StandIn, other: dict[str, Any], words: str
+    bench: Bench, other: dict[str, Any], words: str
 ) -> None:
-    stand_in.script = hours
-    variant = open_variant()
+    bench.script = hours
+    variant = bench.open()
     token = variant.pages("2026-01-15", per_page=2)[2].token
-    stand_in.asked.clear()
+    bench.asked.clear()
     with pytest.raises(ConfigurationError, match="resume: this token belongs to.*" + words):
         variant.client.events("2026-01-15", **{"per_page": 2, "resume": token, **other})
     with pytest.raises(ConfigurationError, match=r"partner acme.*partner other"):
-        open_variant(partner="other").client.events("2026-01-15", per_page=2, resume=token)
+        bench.open(partner="other").client.events("2026-01-15", per_page=2, resume=token)
     with pytest.raises(ConfigurationError, match="Leave only_days out"):
         variant.client.events("2026-01-15", per_page=2, resume=token).only_days([DAY])
-    assert stand_in.asked == []
+    assert bench.asked == []
 
 
 @pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-5.", "cut", "flipped", "earlier"])
-def test_a_damaged_token_is_refused(variant: Variant, stand_in: StandIn, damage: Any) -> None:
-    stand_in.script = hours
-    token = variant.pages("2026-01-15", per_page=2)[2].token
+def test_a_damaged_token_is_refused(bench: Bench, damage: Any) -> None:
+    bench.script = hours
+    token = bench.pages("2026-01-15", per_page=2)[2].token
     damaged = {
         "cut": token[:-1],
         "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
         "earlier": token.replace("-5.", "-4."),
     }
     with pytest.raises(ConfigurationError, match="not a resume token of this version"):
-        variant.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
+        bench.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
 
 
-def test_only_days_skips_days_and_a_token_remembers_them(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.script = lambda _: Say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
+def test_only_days_skips_days_and_a_token_remembers_them(bench: Bench) -> None:
+    bench.script = lambda _: Say({"events": [{"event_id": len(bench.asked)}], "total": 1})
     for split, requests in (("hourly", 48), ("daily", 2), ("none", 1), ("auto", 1)):
-        query = variant.client.events("2026-01-15", "2026-01-20", split=split, check="none")
+        query = bench.client.events("2026-01-15", "2026-01-20", split=split, check="none")
         some = query.only_days(["2026-01-19", date(2026, 1, 16), "2026-03-01"])
         assert some.plan.least_requests == requests
         assert some.plan.slices[0].start == date(2026, 1, 16)
@@ -136,13 +135,13 @@ def test_only_days_skips_days_and_a_token_remembers_them(
         for wrong in ("2026-01-16", date(2026, 1, 16), None):
             with pytest.raises(ConfigurationError, match=r"days=.* Pass several days, such as"):
                 query.only_days(wrong)
-    days = variant.client.events("2026-01-15", "2026-01-20", split="daily", check="none").only_days(
+    days = bench.client.events("2026-01-15", "2026-01-20", split="daily", check="none").only_days(
         ["2026-01-16", "2026-01-18", "2026-01-20"]
     )
-    first = variant.all_of(days.pages())[0]
-    stand_in.asked.clear()
-    variant.pages("2026-01-15", "2026-01-20", split="daily", resume=first.token)
-    asked = sorted(each.query["start_date"] for each in stand_in.asked)
+    first = bench.all_of(days.pages())[0]
+    bench.asked.clear()
+    bench.pages("2026-01-15", "2026-01-20", split="daily", resume=first.token)
+    asked = sorted(each.query["start_date"] for each in bench.asked)
     assert asked == ["2026-01-18", "2026-01-20"]
 
 
@@ -157,18 +156,18 @@ def test_only_days_skips_days_and_a_token_remembers_them(
     ],
 )
 def test_only_before_leaves_out_hours_that_have_not_begun(
-    variant: Variant, stand_in: StandIn, split: str, hour: int | None, requests: int
+    bench: Bench, split: str, hour: int | None, requests: int
 ) -> None:
-    stand_in.script = lambda _: Say({"events": [{"event_id": len(stand_in.asked)}], "total": 1})
+    bench.script = lambda _: Say({"events": [{"event_id": len(bench.asked)}], "total": 1})
     days = ("2026-01-15", "2026-01-20")
-    query = variant.client.events(*days, split=split, hour=hour, check="none")
+    query = bench.client.events(*days, split=split, hour=hour, check="none")
     now = datetime(2026, 1, 16, 15, 20, tzinfo=timezone(timedelta(hours=1)))
     some = query.only_before(now)
     assert some.plan.least_requests == requests
-    first = variant.all_of(some.pages())[0]
-    stand_in.asked.clear()
-    variant.pages(*days, split=split, hour=hour, resume=first.token)
-    assert len(stand_in.asked) == requests - 1
+    first = bench.all_of(some.pages())[0]
+    bench.asked.clear()
+    bench.pages(*days, split=split, hour=hour, resume=first.token)
+    assert len(bench.asked) == requests - 1
     with pytest.raises(ConfigurationError, match="has no time zone"):
         query.only_before(datetime(2026, 1, 16))  # noqa: DTZ001  # that is the mistake
 
@@ -242,12 +241,12 @@ def rows_of(pages: list[Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("then", [26, None])
 @pytest.mark.parametrize("totals", [True, False])
 def test_events_behind_max_events_come_later(
-    open_variant: OpenVariant, stand_in: StandIn, first: int, then: int | None, totals: bool
+    bench: Bench, first: int, then: int | None, totals: bool
 ) -> None:
     """A page that `max_events` cut comes again as a whole."""
     drifts = Drifts()
-    variant = open_variant(observer=drifts)
-    serve(stand_in, numbered(25), totals=totals)
+    variant = bench.open(observer=drifts)
+    serve(bench.stand_in, numbered(25), totals=totals)
     pages = variant.pages(DATE, max_events=first, **HOUR)
     assert len(rows_of(pages)) == min(first, 25)
     rest = variant.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
@@ -256,40 +255,38 @@ def test_events_behind_max_events_come_later(
     assert drifts.found == []
 
 
-def test_pages_of_text_are_the_same(variant: Variant, stand_in: StandIn) -> None:
-    serve(stand_in, numbered(25))
-    query = variant.client.events(DATE, max_events=15, check="none", **HOUR)
-    pages = variant.all_of(query.text_pages())
-    query = variant.client.events(DATE, resume=pages[-1].token, check="none", **HOUR)
-    pages += variant.all_of(query.text_pages())
+def test_pages_of_text_are_the_same(bench: Bench) -> None:
+    serve(bench.stand_in, numbered(25))
+    query = bench.client.events(DATE, max_events=15, check="none", **HOUR)
+    pages = bench.all_of(query.text_pages())
+    query = bench.client.events(DATE, resume=pages[-1].token, check="none", **HOUR)
+    pages += bench.all_of(query.text_pages())
     assert [page.events for page in pages] == [10, 5, 10, 5]
     assert b"".join(page.jsonl for page in pages).count(b"\n") == 30
 
 
-def test_days_and_hours_behind_a_cut_page(variant: Variant, stand_in: StandIn) -> None:
+def test_days_and_hours_behind_a_cut_page(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         hour, page = int(asked.query["hour"]), int(asked.query["page"])
         names = [f"{hour}-{at}" for at in range(hour % 4)][page * 3 - 3 : page * 3]
         return Say({"events": named(*names)})
 
-    stand_in.script = script
-    whole = rows_of(variant.pages(DATE, per_page=3))
+    bench.script = script
+    whole = rows_of(bench.pages(DATE, per_page=3))
     assert len(whole) == 36
     for first in range(3, 36, 5):
-        pages = variant.pages(DATE, per_page=3, max_events=first)
-        rest = variant.pages(DATE, per_page=3, resume=pages[-1].token, concurrency=1)
+        pages = bench.pages(DATE, per_page=3, max_events=first)
+        rest = bench.pages(DATE, per_page=3, resume=pages[-1].token, concurrency=1)
         assert rows_of(rest) in (whole[first:], whole[first - len(pages[-1]) :])
 
 
 @pytest.mark.parametrize("first", [5, 9])
-def test_events_of_a_cut_page_that_are_known_come_once(
-    variant: Variant, stand_in: StandIn, first: int
-) -> None:
-    serve(stand_in, numbered(25))
+def test_events_of_a_cut_page_that_are_known_come_once(bench: Bench, first: int) -> None:
+    serve(bench.stand_in, numbered(25))
     seen = SeenEvents(["e0", "e3", "e4", "e12"])
-    pages = variant.pages(DATE, max_events=first, seen=seen, **HOUR)
+    pages = bench.pages(DATE, max_events=first, seen=seen, **HOUR)
     assert len(rows_of(pages)) == first
-    rest = variant.pages(DATE, resume=pages[-1].token, seen=seen, **HOUR)
+    rest = bench.pages(DATE, resume=pages[-1].token, seen=seen, **HOUR)
     last = numbered(25).index(rows_of(pages)[-1])
     assert rows_of(rest) == [row for row in numbered(25)[last + 1 :] if row["event_id"] != "e12"]
 
@@ -297,65 +294,63 @@ def test_events_of_a_cut_page_that_are_known_come_once(
 @pytest.mark.parametrize("asked", [None, 10, 500])
 @pytest.mark.parametrize("then", [{}, {"max_events": 20}, {"max_events": 10}])
 def test_a_token_brings_the_size_of_its_pages(
-    variant: Variant, stand_in: StandIn, asked: int | None, then: dict[str, int]
+    bench: Bench, asked: int | None, then: dict[str, int]
 ) -> None:
     """`max_events` alone makes pages smaller; where a size was given, it is that."""
-    serve(stand_in, numbered(25))
-    pages = variant.pages(DATE, hour=3, max_events=10, per_page=asked)
+    serve(bench.stand_in, numbered(25))
+    pages = bench.pages(DATE, hour=3, max_events=10, per_page=asked)
     size = asked or 10
     assert rows_of(pages) == numbered(10)
     for per_page in (None, size):
-        stand_in.asked.clear()
-        query = variant.client.events(
+        bench.asked.clear()
+        query = bench.client.events(
             DATE, hour=3, resume=pages[-1].token, per_page=per_page, check="none", **then
         )
         assert query.plan.per_page == size
-        rest = variant.all_of(query.pages())
+        rest = bench.all_of(query.pages())
         # Of 25 events on a page of 500, ten were asked for: the page comes again.
         assert rows_of(rest) == numbered(25)[0 if size == 500 else 10 : then.get("max_events")]
-        assert {each.query["per_page"] for each in stand_in.asked} <= {str(size)}
+        assert {each.query["per_page"] for each in bench.asked} <= {str(size)}
         most = query.plan.most_requests
-        assert query.plan.least_requests <= len(stand_in.asked) <= (99 if most is None else most)
+        assert query.plan.least_requests <= len(bench.asked) <= (99 if most is None else most)
 
 
-def test_a_finished_pull_asks_for_nothing(variant: Variant, stand_in: StandIn) -> None:
-    serve(stand_in, numbered(25))
-    token = variant.pages(DATE, max_events=5)[-1].token
-    query = variant.client.events(DATE, max_events=5, resume=token)
+def test_a_finished_pull_asks_for_nothing(bench: Bench) -> None:
+    serve(bench.stand_in, numbered(25))
+    token = bench.pages(DATE, max_events=5)[-1].token
+    query = bench.client.events(DATE, max_events=5, resume=token)
     assert (query.plan.least_requests, query.plan.most_requests) == (0, 0)
     assert query.plan.max_events == 0
-    stand_in.asked.clear()
-    assert variant.all_of(query.pages()) == []
-    assert stand_in.asked == []
+    bench.asked.clear()
+    assert bench.all_of(query.pages()) == []
+    assert bench.asked == []
 
 
-def test_a_resumed_slice_that_is_short_is_an_error(variant: Variant, stand_in: StandIn) -> None:
+def test_a_resumed_slice_that_is_short_is_an_error(bench: Bench) -> None:
     """Which events the earlier run handed out is not known, so they cannot be asked again."""
     stored = numbered(25)
-    serve(stand_in, stored)
-    token = variant.pages(DATE, **HOUR)[0].token
+    serve(bench.stand_in, stored)
+    token = bench.pages(DATE, **HOUR)[0].token
     stored[0:0] = numbered(28)[25:]
     del stored[:6]
-    stand_in.asked.clear()
+    bench.asked.clear()
     with pytest.raises(ProtocolError, match="not known which are missing"):
-        variant.rows(DATE, resume=token, **HOUR)
-    assert len(stand_in.asked) == 3
+        bench.rows(DATE, resume=token, **HOUR)
+    assert len(bench.asked) == 3
 
 
-def test_runs_of_one_page_reach_the_error_of_a_short_slice(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_runs_of_one_page_reach_the_error_of_a_short_slice(bench: Bench) -> None:
     """A page without events, if it came before the error, would be the only one of each run."""
 
     def one_of_two(asked: Asked) -> Say:
         rows = [{"event_id": "e-1"}] if asked.query["page"] == "1" else []
         return Say({"data": rows, "meta": {"total": 2}})
 
-    stand_in.script = one_of_two
-    first = variant.first(variant.client.events(DATE, split="daily").pages())
-    query = variant.client.events(DATE, split="daily", resume=first.token)
+    bench.script = one_of_two
+    first = bench.first(bench.client.events(DATE, split="daily").pages())
+    query = bench.client.events(DATE, split="daily", resume=first.token)
     with pytest.raises(ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"):
-        variant.first(query.pages())
+        bench.first(query.pages())
 
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"
@@ -448,9 +443,7 @@ def test_a_token_and_what_was_seen(variant: Variant, pages_of_two: StandIn) -> N
     assert [row.get("event_id") for row in rest] == [f"{FIRST} 3", f"{FIRST} 4"]
 
 
-def test_events_that_share_an_id_on_other_pages_are_kept(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_events_that_share_an_id_on_other_pages_are_kept(bench: Bench) -> None:
     """An id that an impression and its click share is of both, also when a page lies between."""
 
     def script(asked: Asked) -> Say:
@@ -459,14 +452,14 @@ def test_events_that_share_an_id_on_other_pages_are_kept(
         rows = [{"event_id": "auction", "event_type": kind} for kind in kinds]
         return Say({"events": rows, "total": 4})
 
-    stand_in.script = script
+    bench.script = script
     seen = SeenEvents()
-    assert len(variant.rows(FIRST, split="none", per_page=2, seen=seen)) == 4
+    assert len(bench.rows(FIRST, split="none", per_page=2, seen=seen)) == 4
     assert ("auction" in seen, seen.repeated) == (True, 0)
     later = SeenEvents()
     later.merge(pickle.loads(pickle.dumps(seen)))
     for events in (seen, later):
-        assert variant.rows(FIRST, split="none", per_page=2, seen=events) == []
+        assert bench.rows(FIRST, split="none", per_page=2, seen=events) == []
         assert events.repeated == 4
 
 
@@ -510,12 +503,12 @@ def test_memory_is_bounded() -> None:
         SeenEvents(most=0)
 
 
-def test_seen_must_be_seen_events(variant: Variant, stand_in: StandIn) -> None:
+def test_seen_must_be_seen_events(bench: Bench) -> None:
     with pytest.raises(
         errors.ConfigurationError, match=r"seen=set is not valid\. Pass a SeenEvents"
     ):
-        variant.client.events(FIRST, seen=set())
-    assert stand_in.asked == []
+        bench.client.events(FIRST, seen=set())
+    assert bench.asked == []
 
 
 @pytest.mark.parametrize(
@@ -537,23 +530,21 @@ def test_a_wrong_id_is_refused(wrong: Any, words: str) -> None:
     assert [None in seen, 1 in seen, "a" in seen] == [False, False, True]
 
 
-def test_ids_that_are_numbers(variant: Variant, stand_in: StandIn) -> None:
+def test_ids_that_are_numbers(bench: Bench) -> None:
     """A number and the text of it are two ids."""
-    stand_in.says(Say({"events": [{"event_id": each} for each in (1, "1", 2)], "total": 3}))
+    bench.says(Say({"events": [{"event_id": each} for each in (1, "1", 2)], "total": 3}))
     seen = SeenEvents(["1"])
-    assert [row["event_id"] for row in variant.rows(FIRST, split="none", seen=seen)] == [1, 2]
-    assert variant.rows(FIRST, split="none", seen=seen) == []
+    assert [row["event_id"] for row in bench.rows(FIRST, split="none", seen=seen)] == [1, 2]
+    assert bench.rows(FIRST, split="none", seen=seen) == []
     assert (len(seen), seen.repeated, 2 in seen, "2" in seen) == (3, 4, True, False)
 
 
 @pytest.mark.parametrize("row", [{"eventKey": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
 def test_pages_without_any_id_are_logged_once(
-    variant: Variant, stand_in: StandIn, row: Any, caplog: pytest.LogCaptureFixture
+    bench: Bench, row: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stand_in.script = lambda asked: Say(
-        {"events": [{**row, "page": asked.query["page"]}], "total": 3}
-    )
-    assert len(variant.rows(FIRST, split="none", seen=SeenEvents())) == 3
+    bench.script = lambda asked: Say({"events": [{**row, "page": asked.query["page"]}], "total": 3})
+    assert len(bench.rows(FIRST, split="none", seen=SeenEvents())) == 3
     (words,) = caplog.messages
     assert "no event of page 1 of 2026-01-15 has an event_id" in words
     assert f"The first one has: {', '.join(row)}, page." in words

@@ -8,8 +8,9 @@ from typing import Any, TypedDict
 import numpy as np
 import pytest
 from pydantic import BaseModel
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, Script, StandIn
-from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
+from tests.client.variants import BOTH_LIBRARIES, Variant
 
 from adanalytics_client import Client, Event, Observer, RetryPolicy, SeenEvents, ServiceProfile
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
@@ -64,13 +65,11 @@ def serve(stand_in: StandIn, signs: Signs, sizes: tuple[int, ...] = SIZES) -> No
         lambda _, last: {"done": last, **({} if last else {"nextRecordsUrl": "/q"})},
     ],
 )
-def test_a_sign_of_another_page_is_followed(
-    variant: Variant, stand_in: StandIn, signs: Signs
-) -> None:
+def test_a_sign_of_another_page_is_followed(bench: Bench, signs: Signs) -> None:
     """Also behind a page that is shorter than the first; the end is seen by an empty page."""
-    serve(stand_in, signs)
-    assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
-    assert len(stand_in.asked) == 4
+    serve(bench.stand_in, signs)
+    assert len(bench.rows(DAY, hour=3)) == sum(SIZES)
+    assert len(bench.asked) == 4
 
 
 @pytest.mark.parametrize(
@@ -84,10 +83,10 @@ def test_a_sign_of_another_page_is_followed(
         {"hits": {"total": 3}, "total": {"value": 28, "relation": "eq"}},
     ],
 )
-def test_a_total_ends_a_slice(variant: Variant, stand_in: StandIn, beside: dict[str, Any]) -> None:
-    serve(stand_in, lambda *_: beside)
-    assert len(variant.rows(DAY, hour=3)) == sum(SIZES)
-    assert len(stand_in.asked) == 3
+def test_a_total_ends_a_slice(bench: Bench, beside: dict[str, Any]) -> None:
+    serve(bench.stand_in, lambda *_: beside)
+    assert len(bench.rows(DAY, hour=3)) == sum(SIZES)
+    assert len(bench.asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -106,26 +105,22 @@ def test_a_total_ends_a_slice(variant: Variant, stand_in: StandIn, beside: dict[
         ({"total": 5, "per_page": 5}, 2),
     ],
 )
-def test_one_page(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any], requests: int
-) -> None:
-    serve(stand_in, lambda *_: beside, (5,))
-    assert len(variant.rows(DAY, hour=3)) == 5
-    assert len(stand_in.asked) == requests
+def test_one_page(bench: Bench, beside: dict[str, Any], requests: int) -> None:
+    serve(bench.stand_in, lambda *_: beside, (5,))
+    assert len(bench.rows(DAY, hour=3)) == 5
+    assert len(bench.asked) == requests
 
 
 @pytest.mark.parametrize(("per_page", "requests"), [(5, 2), (6, 1)])
-def test_a_full_page_is_not_the_last_by_a_total(
-    variant: Variant, stand_in: StandIn, per_page: int, requests: int
-) -> None:
+def test_a_full_page_is_not_the_last_by_a_total(bench: Bench, per_page: int, requests: int) -> None:
     """A search engine caps its total where it caps a page."""
-    serve(stand_in, lambda *_: {"total": 5}, (5,))
-    assert len(variant.rows(DAY, hour=3, per_page=per_page)) == 5
-    assert len(stand_in.asked) == requests
-    serve(stand_in, lambda *_: {"total": 5}, (5, 2))
+    serve(bench.stand_in, lambda *_: {"total": 5}, (5,))
+    assert len(bench.rows(DAY, hour=3, per_page=per_page)) == 5
+    assert len(bench.asked) == requests
+    serve(bench.stand_in, lambda *_: {"total": 5}, (5, 2))
     if per_page == 5:
         with pytest.raises(ProtocolError, match=r"counts 5 events in .*, but 7 arrived"):
-            variant.rows(DAY, hour=3, per_page=per_page)
+            bench.rows(DAY, hour=3, per_page=per_page)
 
 
 @pytest.mark.parametrize(
@@ -137,11 +132,11 @@ def test_a_full_page_is_not_the_last_by_a_total(
     ],
 )
 def test_names_that_only_sound_like_paging_cost_no_request(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any]
+    bench: Bench, beside: dict[str, Any]
 ) -> None:
-    serve(stand_in, lambda *_: beside, (10, 8))
-    assert len(variant.rows(DAY, hour=3)) == 18
-    assert len(stand_in.asked) == 2
+    serve(bench.stand_in, lambda *_: beside, (10, 8))
+    assert len(bench.rows(DAY, hour=3)) == 18
+    assert len(bench.asked) == 2
 
 
 @pytest.mark.parametrize(
@@ -157,14 +152,12 @@ def test_names_that_only_sound_like_paging_cost_no_request(
         ({"X-Pagination": "{", "Pagination": "3", "X-Total": "28"}, 3),
     ],
 )
-def test_headers_are_metadata(
-    variant: Variant, stand_in: StandIn, headers: dict[str, str], requests: int
-) -> None:
-    serve(stand_in, lambda *_: {})
-    script = stand_in.script
-    stand_in.script = lambda asked: Say(script(asked).body, headers=headers)
-    assert len(variant.rows(DAY, hour=3)) == 28
-    assert len(stand_in.asked) == requests
+def test_headers_are_metadata(bench: Bench, headers: dict[str, str], requests: int) -> None:
+    serve(bench.stand_in, lambda *_: {})
+    script = bench.script
+    bench.script = lambda asked: Say(script(asked).body, headers=headers)
+    assert len(bench.rows(DAY, hour=3)) == 28
+    assert len(bench.asked) == requests
 
 
 @pytest.mark.parametrize(
@@ -180,31 +173,27 @@ def test_headers_are_metadata(
         {"X-Pagination": '{"HasNext": true}'},
     ],
 )
-def test_a_header_that_leads_on_is_never_ignored(
-    variant: Variant, stand_in: StandIn, header: dict[str, str]
-) -> None:
+def test_a_header_that_leads_on_is_never_ignored(bench: Bench, header: dict[str, str]) -> None:
     """Behind a short page, and behind an empty one as an error that names it."""
-    serve(stand_in, lambda *_: {}, (10, 4, 10))
-    script = stand_in.script
+    serve(bench.stand_in, lambda *_: {}, (10, 4, 10))
+    script = bench.script
     ends = 3
 
     def headed(asked: Asked) -> Say:
         more = int(asked.query["page"]) < ends
         return Say(script(asked).body, headers=header if more else {})
 
-    stand_in.script = headed
-    assert len(variant.rows(DAY, hour=3)) == 24
+    bench.script = headed
+    assert len(bench.rows(DAY, hour=3)) == 24
     ends = 99
     with pytest.raises(ProtocolError, match=f"(?i)no events and {next(iter(header))}"):
-        variant.rows(DAY, hour=3)
+        bench.rows(DAY, hour=3)
 
 
-def test_events_under_the_name_of_links_are_none(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_events_under_the_name_of_links_are_none(bench: Bench) -> None:
     rows = [{"event_id": str(at), "rel": "next", "href": "/x"} for at in range(3)]
-    stand_in.script = lambda asked: Say({"links": rows if asked.query["page"] == "1" else []})
-    variant = open_variant(service=ServiceProfile(rows_key="links"))
+    bench.script = lambda asked: Say({"links": rows if asked.query["page"] == "1" else []})
+    variant = bench.open(service=ServiceProfile(rows_key="links"))
     assert len(variant.rows(DAY, hour=3)) == 3
 
 
@@ -234,53 +223,49 @@ def serve_hours(stand_in: StandIn, sizes: dict[int, list[int]]) -> None:
 )
 @pytest.mark.parametrize("per_page", [None, 10])
 def test_the_length_of_a_page_ends_a_slice_without_metadata(
-    variant: Variant, stand_in: StandIn, sizes: list[int], requests: int, per_page: int | None
+    bench: Bench, sizes: list[int], requests: int, per_page: int | None
 ) -> None:
-    serve_hours(stand_in, {3: sizes})
-    assert len(variant.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
-    assert len(stand_in.asked) == requests
+    serve_hours(bench.stand_in, {3: sizes})
+    assert len(bench.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
+    assert len(bench.asked) == requests
 
 
 @pytest.mark.parametrize("beside", [{"X-Total-Count": "3"}, {"Content-Range": "rows 0-1/3"}])
-def test_of_two_totals_the_larger_one_counts(
-    variant: Variant, stand_in: StandIn, beside: dict[str, str]
-) -> None:
+def test_of_two_totals_the_larger_one_counts(bench: Bench, beside: dict[str, str]) -> None:
     def script(asked: Asked) -> Say:
         rows = [{"event_id": each} for each in ("ab", "c", "")[int(asked.query["page"]) - 1]]
         return Say({"events": rows, "total": 2}, headers=beside)
 
-    stand_in.script = script
-    assert len(variant.rows(DAY, hour=3)) == 3
+    bench.script = script
+    assert len(bench.rows(DAY, hour=3)) == 3
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_the_first_size_of_a_slice_does_not_end_another(
-    variant: Variant, stand_in: StandIn, concurrency: int
-) -> None:
+def test_the_first_size_of_a_slice_does_not_end_another(bench: Bench, concurrency: int) -> None:
     sizes = {0: [10], 1: [8, 8, 4], 2: [3, 3, 3], 5: [1], 7: [12, 12]}
-    serve_hours(stand_in, sizes)
-    rows = variant.rows(DAY, concurrency=concurrency)
+    serve_hours(bench.stand_in, sizes)
+    rows = bench.rows(DAY, concurrency=concurrency)
     assert Counter(int(row["event_id"].split("-")[0]) for row in rows) == {
         hour: sum(each) for hour, each in sizes.items()
     }
-    asked = Counter(int(each.query["hour"]) for each in stand_in.asked)
+    asked = Counter(int(each.query["hour"]) for each in bench.asked)
     assert asked == {**dict.fromkeys(range(24), 1), 0: 2, 1: 3, 2: 4, 5: 2, 7: 3}
 
 
-def test_a_token_remembers_the_size_of_the_first_page(variant: Variant, stand_in: StandIn) -> None:
+def test_a_token_remembers_the_size_of_the_first_page(bench: Bench) -> None:
     for sizes, requests in (([10, 10, 3], 2), ([5, 10, 7, 3], 3)):
-        serve_hours(stand_in, {3: sizes})
-        pages = variant.pages(DAY, hour=3)
-        stand_in.asked.clear()
-        rest = variant.pages(DAY, hour=3, resume=pages[1].token)
+        serve_hours(bench.stand_in, {3: sizes})
+        pages = bench.pages(DAY, hour=3)
+        bench.asked.clear()
+        rest = bench.pages(DAY, hour=3, resume=pages[1].token)
         assert [len(page) for page in rest] == [len(page) for page in pages[2:]]
-        assert len(stand_in.asked) == requests
+        assert len(bench.asked) == requests
 
 
 @pytest.mark.parametrize("split", ["hourly", "daily", "none", "auto"])
 @pytest.mark.parametrize(("max_events", "per_page"), [(1, 5), (100, 10), (100, 100), (400, 7)])
 def test_the_most_requests_are_enough(
-    variant: Variant, stand_in: StandIn, split: str, max_events: int, per_page: int
+    bench: Bench, split: str, max_events: int, per_page: int
 ) -> None:
     """Also where only another page tells that a slice has ended; an hour of n has n events."""
 
@@ -293,12 +278,12 @@ def test_the_most_requests_are_enough(
         end = int(query["page"]) * int(query["per_page"])
         return Say([{"event_id": each} for each in names[end - int(query["per_page"]) : end]])
 
-    stand_in.script = script
+    bench.script = script
     options = {"split": split, "max_events": max_events, "per_page": per_page}
-    plan = variant.client.events(DAY, **options).plan
-    assert len(variant.rows(DAY, **options)) == min(max_events, 276)
+    plan = bench.client.events(DAY, **options).plan
+    assert len(bench.rows(DAY, **options)) == min(max_events, 276)
     assert plan.most_requests is not None
-    assert len(stand_in.asked) <= plan.most_requests
+    assert len(bench.asked) <= plan.most_requests
 
 
 class Pages(Observer):
@@ -325,11 +310,11 @@ class Pages(Observer):
     ],
 )
 def test_an_observer_is_told_how_many_pages_a_slice_has(
-    open_variant: OpenVariant, stand_in: StandIn, signs: Signs, pages: list[int | None]
+    bench: Bench, signs: Signs, pages: list[int | None]
 ) -> None:
-    serve(stand_in, signs)
+    serve(bench.stand_in, signs)
     seen = Pages()
-    open_variant(observer=seen).rows(DAY, hour=3)
+    bench.open(observer=seen).rows(DAY, hour=3)
     assert seen.found == pages
 
 
@@ -358,13 +343,13 @@ def serve_pages(stand_in: StandIn, *pages: tuple[int, dict[str, Any]]) -> None:
 )
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 def test_an_empty_page_that_says_that_others_follow_is_an_error(
-    variant: Variant, stand_in: StandIn, on_drift: str, pages: list[Any]
+    bench: Bench, on_drift: str, pages: list[Any]
 ) -> None:
-    serve_pages(stand_in, *pages)
+    serve_pages(bench.stand_in, *pages)
     number = [size for size, _ in pages].index(0) + 1
     words = f"Page {number} of 2026-01-15 states no events and (has_more: true|3 pages)"
     with pytest.raises(ProtocolError, match=words):
-        variant.pages(DAY, split="none", on_drift=on_drift)
+        bench.pages(DAY, split="none", on_drift=on_drift)
 
 
 @pytest.mark.parametrize(
@@ -380,22 +365,20 @@ def test_an_empty_page_that_says_that_others_follow_is_an_error(
 )
 @pytest.mark.parametrize("on_drift", ["raise", "warn"])
 def test_an_end_beside_another_page_is_an_error(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any], words: str, on_drift: str
+    bench: Bench, beside: dict[str, Any], words: str, on_drift: str
 ) -> None:
-    serve_pages(stand_in, (10, beside), (10, beside))
+    serve_pages(bench.stand_in, (10, beside), (10, beside))
     for split in ("none", "auto"):
         with pytest.raises(ProtocolError, match=f"Page 1 of {DAY} states {words}") as caught:
-            variant.rows(DAY, split=split, on_drift=on_drift)
+            bench.rows(DAY, split=split, on_drift=on_drift)
         assert "signature" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["total_pages", "pages", "lastPage"])
-def test_as_many_pages_as_events_on_the_first_are_still_pages(
-    variant: Variant, stand_in: StandIn, name: str
-) -> None:
-    serve_pages(stand_in, *[(3, END | {name: 3})] * 3)
+def test_as_many_pages_as_events_on_the_first_are_still_pages(bench: Bench, name: str) -> None:
+    serve_pages(bench.stand_in, *[(3, END | {name: 3})] * 3)
     with pytest.raises(ProtocolError, match="has_more: false and 3 pages"):
-        variant.rows(DAY, split="none")
+        bench.rows(DAY, split="none")
 
 
 @pytest.mark.parametrize(
@@ -407,11 +390,9 @@ def test_as_many_pages_as_events_on_the_first_are_still_pages(
         {"links": {"next": {"href": None}, "last": "/?page=3"}, "is_last": True},
     ],
 )
-def test_an_end_beside_no_other_page_is_none(
-    variant: Variant, stand_in: StandIn, beside: dict[str, Any]
-) -> None:
-    serve_pages(stand_in, (10, beside))
-    assert len(variant.rows(DAY, split="none")) == 10
+def test_an_end_beside_no_other_page_is_none(bench: Bench, beside: dict[str, Any]) -> None:
+    serve_pages(bench.stand_in, (10, beside))
+    assert len(bench.rows(DAY, split="none")) == 10
 
 
 @pytest.mark.parametrize(
@@ -429,10 +410,10 @@ def test_an_end_beside_no_other_page_is_none(
     ],
 )
 def test_ends_that_agree_are_not_reported(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, pages: list[Any]
+    bench: Bench, caplog: pytest.LogCaptureFixture, pages: list[Any]
 ) -> None:
-    serve_pages(stand_in, *pages)
-    assert len(variant.rows(DAY, split="none")) == sum(size for size, _ in pages)
+    serve_pages(bench.stand_in, *pages)
+    assert len(bench.rows(DAY, split="none")) == sum(size for size, _ in pages)
     assert caplog.messages == []
 
 
@@ -455,17 +436,17 @@ def paged(total: int, size: int) -> Script:
 
 
 @BOTH_LIBRARIES
-def test_a_day_is_24_hourly_requests_in_order(variant: Variant, stand_in: StandIn) -> None:
+def test_a_day_is_24_hourly_requests_in_order(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
         return Say({"data": rows(hour * 10, hour * 10 + 2), "meta": {"total": 2}})
 
-    stand_in.script = script
-    found = ids(variant.rows(DAY))
+    bench.script = script
+    found = ids(bench.rows(DAY))
     assert found == [f"e{hour * 10 + each}" for hour in range(24) for each in (0, 1)]
-    assert len(stand_in.asked) == 24
-    assert all(asked.query["per_page"] == "10000" for asked in stand_in.asked)
-    assert {tuple(asked.query) for asked in stand_in.asked} == {
+    assert len(bench.asked) == 24
+    assert all(asked.query["per_page"] == "10000" for asked in bench.asked)
+    assert {tuple(asked.query) for asked in bench.asked} == {
         ("start_date", "end_date", "hour", "page", "per_page")
     }
 
@@ -475,16 +456,16 @@ def test_a_day_is_24_hourly_requests_in_order(variant: Variant, stand_in: StandI
     [("daily", None, 2), ("none", None, 1), ("hourly", 3, 2), ("none", 3, 1)],
 )
 def test_split_decides_the_requests(
-    variant: Variant, stand_in: StandIn, split: str, hour: int | None, requests: int
+    bench: Bench, split: str, hour: int | None, requests: int
 ) -> None:
-    stand_in.script = lambda _: Say(
-        {"events": rows(len(stand_in.asked), len(stand_in.asked) + 1), "total": 1}
+    bench.script = lambda _: Say(
+        {"events": rows(len(bench.asked), len(bench.asked) + 1), "total": 1}
     )
-    query = variant.client.events(DAY, "2026-01-16", split=split, hour=hour)
+    query = bench.client.events(DAY, "2026-01-16", split=split, hour=hour)
     assert query.plan.least_requests == requests
-    variant.rows(DAY, "2026-01-16", split=split, hour=hour)
-    assert len(stand_in.asked) == requests
-    assert all(("hour" in asked.query) == (hour is not None) for asked in stand_in.asked)
+    bench.rows(DAY, "2026-01-16", split=split, hour=hour)
+    assert len(bench.asked) == requests
+    assert all(("hour" in asked.query) == (hour is not None) for asked in bench.asked)
 
 
 @pytest.mark.parametrize(
@@ -498,40 +479,38 @@ def test_split_decides_the_requests(
         lambda page, last: {"events": page, "total_pages": 1 if last else 9, "errors": [{"a": 1}]},
     ],
 )
-def test_pages_end_by_any_metadata(variant: Variant, stand_in: StandIn, wrap: Any) -> None:
+def test_pages_end_by_any_metadata(bench: Bench, wrap: Any) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         found = rows(page * 10 - 10, min(page * 10, 25))
         return Say(wrap(found, page == 3))
 
-    stand_in.script = script
-    assert ids(variant.rows(DAY, split="none")) == ids(rows(0, 25))
-    assert len(stand_in.asked) == 3
+    bench.script = script
+    assert ids(bench.rows(DAY, split="none")) == ids(rows(0, 25))
+    assert len(bench.asked) == 3
 
 
 @pytest.mark.parametrize("error", [None, "", False, {}, []])
-def test_an_empty_error_is_none(variant: Variant, stand_in: StandIn, error: Any) -> None:
-    stand_in.says(Say({"events": [], "error": error}))
-    assert variant.rows(DAY, split="none") == []
-    stand_in.says(Say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
-    assert ids(variant.rows(DAY, split="none")) == ["e0", "e1"]
+def test_an_empty_error_is_none(bench: Bench, error: Any) -> None:
+    bench.says(Say({"events": [], "error": error}))
+    assert bench.rows(DAY, split="none") == []
+    bench.says(Say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
+    assert ids(bench.rows(DAY, split="none")) == ["e0", "e1"]
 
 
 @pytest.mark.parametrize("unknown", [{"total": "many"}, {"total": -1}, {"total_pages": 0}])
-def test_a_total_that_cannot_be_loses_nothing(
-    variant: Variant, stand_in: StandIn, unknown: dict[str, int]
-) -> None:
+def test_a_total_that_cannot_be_loses_nothing(bench: Bench, unknown: dict[str, int]) -> None:
     def script(asked: Asked) -> Say:
         page = int(asked.query["page"])
         return Say({"events": rows(page * 10 - 10, min(page * 10, 25)), **unknown})
 
-    stand_in.script = script
-    assert ids(variant.rows(DAY, split="none")) == ids(rows(0, 25))
+    bench.script = script
+    assert ids(bench.rows(DAY, split="none")) == ids(rows(0, 25))
 
 
-def test_pages_name_their_slice(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.script = paged(3, 2)
-    first, second = variant.pages(DAY, split="none")
+def test_pages_name_their_slice(bench: Bench) -> None:
+    bench.script = paged(3, 2)
+    first, second = bench.pages(DAY, split="none")
     assert (first.number, len(first), first.last) == (1, 2, False)
     assert (second.number, len(second), second.last) == (2, 1, True)
     assert str(first.slice) == DAY
@@ -541,33 +520,31 @@ def test_pages_name_their_slice(variant: Variant, stand_in: StandIn) -> None:
     )
 
 
-def test_max_events_fetches_no_page_in_vain(variant: Variant, stand_in: StandIn) -> None:
+def test_max_events_fetches_no_page_in_vain(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
         return Say({"events": rows(hour * 10, hour * 10 + 2), "has_more": True})
 
-    stand_in.script = script
-    assert ids(variant.rows(DAY, max_events=2)) == ["e0", "e1"]
-    assert [asked.query["per_page"] for asked in stand_in.asked] == ["2"]
+    bench.script = script
+    assert ids(bench.rows(DAY, max_events=2)) == ["e0", "e1"]
+    assert [asked.query["per_page"] for asked in bench.asked] == ["2"]
 
 
-def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         hour = int(asked.query["hour"])
         if hour == 2:
             return Say({"error": "no"}, status=500)
         return Say({"events": rows(hour, hour + 1), "total": 1})
 
-    stand_in.script = script
-    variant = open_variant(retry=RetryPolicy(attempts=3, patience=0))
+    bench.script = script
+    variant = bench.open(retry=RetryPolicy(attempts=3, patience=0))
     seen: list[int] = []
     with pytest.raises(ServerError) as caught:
         variant.events(DAY, concurrency=1, model=_recording(seen))
     assert seen == [0, 1]
     assert caught.value.attempts == 3
-    assert max(int(asked.query["hour"]) for asked in stand_in.asked) == 2
+    assert max(int(asked.query["hour"]) for asked in bench.asked) == 2
 
 
 def _recording(seen: list[int]) -> type[BaseModel]:
@@ -626,27 +603,27 @@ def test_a_count_of_other_days_or_hours_is_an_error(dialect: str, options: dict[
         client.events(DAY, hour=options.get("hour")).count()
 
 
-def test_without_a_total_events_are_read_to_be_counted(variant: Variant, stand_in: StandIn) -> None:
+def test_without_a_total_events_are_read_to_be_counted(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         size, page = int(asked.query["per_page"]), int(asked.query["page"])
         return Say([{"event_id": at} for at in range(3)][size * (page - 1) : size * page])
 
-    stand_in.script = script
-    assert variant.on(variant.client.events(DAY, split="none"), "count") == 3
+    bench.script = script
+    assert bench.on(bench.client.events(DAY, split="none"), "count") == 3
 
 
 @pytest.mark.parametrize(("number", "requests"), [(1, 2), (3, 6)])
 def test_a_total_of_the_page_is_not_the_number_of_events(
-    variant: Variant, stand_in: StandIn, number: int, requests: int
+    bench: Bench, number: int, requests: int
 ) -> None:
     def script(asked: Asked) -> Say:
         size, page = int(asked.query["per_page"]), int(asked.query["page"])
         rows = [{"event_id": at} for at in range(number)][size * (page - 1) : size * page]
         return Say({"data": rows, "meta": {"total": len(rows), "page": page, "per_page": size}})
 
-    stand_in.script = script
-    assert variant.on(variant.client.events(DAY, split="none"), "count") == number
-    assert len(stand_in.asked) == requests
+    bench.script = script
+    assert bench.on(bench.client.events(DAY, split="none"), "count") == number
+    assert len(bench.asked) == requests
 
 
 @pytest.mark.parametrize(
@@ -675,11 +652,11 @@ def test_a_total_of_the_page_is_not_the_number_of_events(
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_sent(
-    variant: Variant, stand_in: StandIn, options: dict[str, Any], words: str
+    bench: Bench, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        variant.client.events(DAY, **options)
-    assert stand_in.asked == []
+        bench.client.events(DAY, **options)
+    assert bench.asked == []
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic works with every TypedDict")
@@ -693,11 +670,9 @@ def test_a_typed_dict_that_pydantic_cannot_work_with(variant: Variant) -> None:
         variant.client.events(DAY, model=Mine)
 
 
-def test_a_partner_is_read_without_what_stands_around_it(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"dates": []}))
-    open_variant(partner=" acme\n").call("dates")
-    assert stand_in.asked[0].path == "/api/partners/acme/ad-analytics/dates"
+def test_a_partner_is_read_without_what_stands_around_it(bench: Bench) -> None:
+    bench.says(Say({"dates": []}))
+    bench.open(partner=" acme\n").call("dates")
+    assert bench.asked[0].path == "/api/partners/acme/ad-analytics/dates"
     with pytest.raises(ConfigurationError, match="No partner is set"):
-        open_variant(partner=" ").call("dates")
+        bench.open(partner=" ").call("dates")

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from rich.console import Console
+from tests.client.bench import Bench
 from tests.client.raw_events import raw_rows
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.stand_in import Say
+from tests.client.variants import Variant
 
 from adanalytics_client import Observer
 from adanalytics_client._base.quantities import in_bytes, in_minutes
@@ -532,15 +533,15 @@ def test_a_file_shows_events_and_an_export_bytes(
 
 
 def test_the_rate_of_an_export_leaves_out_what_the_service_took(
-    open_variant: OpenVariant, stand_in: StandIn, terminal: Terminal, tmp_path: Path
+    bench: Bench, terminal: Terminal, tmp_path: Path
 ) -> None:
-    stand_in.says_by_name(
+    bench.says(
         bulk_export=[Say({"status": "pending", "status_url": "/state"})],
         state=[Say({"status": "pending"}), Say({"status": "done", "url": "/f.csv"})],
         f_csv=[Say(b"a,b\r\n")],
     )
     with redirect_stderr(terminal):
-        open_variant().call("export", DATE, to=tmp_path / "x.csv", progress=True, check="none")
+        bench.open().call("export", DATE, to=tmp_path / "x.csv", progress=True, check="none")
     assert "5 B of 5 B" in terminal.getvalue()
     assert "/s" not in terminal.getvalue()
 
@@ -579,7 +580,7 @@ def test_a_notebook_shows_it_in_the_output_of_the_cell(
 
 
 def test_the_observer_of_the_client_hears_everything(
-    open_variant: OpenVariant, stand_in: StandIn, terminal: Terminal, tmp_path: Path
+    bench: Bench, terminal: Terminal, tmp_path: Path
 ) -> None:
     heard: list[str] = []
 
@@ -596,12 +597,12 @@ def test_the_observer_of_the_client_hears_everything(
     def page(total: int) -> Say:
         return Say({**PAGE, "pagination": {"total": total, "has_more": False}})
 
-    stand_in.says_by_name(
+    bench.says(
         events=[Say(status=503), Say(status=429), page(5), Say({"events": []}), page(2)],
         bulk_export=[Say({"status": "done", "url": "/f.csv"})],
         f_csv=[Say(b"a,b\r\n")],
     )
-    variant = open_variant(observer=Everything())
+    variant = bench.open(observer=Everything())
     query = variant.client.events(DATE, split="none", on_drift="warn")
     with redirect_stderr(terminal):
         variant.call("export", DATE, to=tmp_path / "x.csv", progress=True, check="none")

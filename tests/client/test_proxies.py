@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant
 from tests.client.wire import Wire, served_with, sized
@@ -119,54 +120,50 @@ def test_an_exclusion_that_is_none_is_a_wrong_setting(
 
 @pytest.mark.parametrize("exclusion", ["192.0.2.0/24", "192.0.2.*", "::ffff:c000:200/120, x"])
 def test_an_excluded_address_sends_nothing_to_the_proxy(
-    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, exclusion: str
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, exclusion: str
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", stand_in.url)
-    stand_in.says(Say(DATES))
+    monkeypatch.setenv("HTTP_PROXY", bench.url)
+    bench.says(Say(DATES))
     once = RetryPolicy(attempts=1, budget=0.5)
     host = "192.0.2.1" if "ffff" not in exclusion else "[::ffff:192.0.2.1]"
-    assert len(open_variant(f"http://{host}").call("dates")) == 1
-    assert len(stand_in.asked) == 1
+    assert len(bench.open(f"http://{host}").call("dates")) == 1
+    assert len(bench.asked) == 1
     monkeypatch.setenv("NO_PROXY", exclusion)
     with pytest.raises(errors.TransportError):
-        open_variant(f"http://{host}", retry=once, timeout=0.3).call("dates")
-    assert len(stand_in.asked) == 1
+        bench.open(f"http://{host}", retry=once, timeout=0.3).call("dates")
+    assert len(bench.asked) == 1
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
 def test_a_server_on_this_machine_needs_no_exclusion(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    other_origin: StandIn,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
+    bench: Bench, other_origin: StandIn, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, other_origin.url)
-    stand_in.says(Say(DATES))
+    bench.says(Say(DATES))
     for host in ("127.0.0.1", "localhost"):
-        assert len(open_variant(stand_in.url.replace("127.0.0.1", host)).call("dates")) == 1
+        assert len(bench.open(bench.url.replace("127.0.0.1", host)).call("dates")) == 1
     assert other_origin.asked == []
 
 
 def test_a_proxy_of_other_requests_may_be_wrong(
-    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", f" {stand_in.url} ")
+    monkeypatch.setenv("HTTP_PROXY", f" {bench.url} ")
     monkeypatch.setenv("HTTPS_PROXY", "gopher://nowhere")
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
-    stand_in.says(Say(DATES))
-    assert len(open_variant("http://stats.example").call("dates")) == 1
+    bench.says(Say(DATES))
+    assert len(bench.open("http://stats.example").call("dates")) == 1
     with pytest.raises(errors.ConfigurationError, match="HTTPS_PROXY is not a proxy address"):
-        open_variant("https://stats.example")
+        bench.open("https://stats.example")
 
 
 def test_a_wrong_proxy_that_nothing_goes_through(
-    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:99999")
     monkeypatch.setenv("NO_PROXY", "*")
-    stand_in.says(Say(DATES))
-    assert len(open_variant().call("dates")) == 1
+    bench.says(Say(DATES))
+    assert len(bench.open().call("dates")) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,21 +176,17 @@ def test_a_wrong_proxy_that_nothing_goes_through(
     ],
 )
 def test_what_echoes_the_login_of_a_proxy(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    monkeypatch: pytest.MonkeyPatch,
-    user_info: str,
-    shown: str,
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, user_info: str, shown: str
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", stand_in.url.replace("://", f"://{user_info}@"))
+    monkeypatch.setenv("HTTP_PROXY", bench.url.replace("://", f"://{user_info}@"))
 
     def script(asked: Asked) -> Say:
         login = asked.headers["proxy-authorization"].removeprefix("Basic ")
         return Say({"error": f"{login} {user_info} s3cret/w rd"}, status=400)
 
-    stand_in.script = script
+    bench.script = script
     with pytest.raises(errors.InvalidRequest) as caught:
-        open_variant("http://stats.example").call("dates")
+        bench.open("http://stats.example").call("dates")
     assert caught.value.reason == shown
 
 
@@ -216,13 +209,11 @@ def test_a_certificate_of_another_host_is_told(
     assert caught.value.attempts == 1
 
 
-def test_a_proxy_that_works_is_used(
-    open_variant: OpenVariant, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", stand_in.url.removeprefix("http://"))
-    stand_in.says(Say(DATES))
-    assert len(open_variant("http://stats.example").call("dates")) == 1
-    assert stand_in.asked[0].target.startswith("http://stats.example/")
+def test_a_proxy_that_works_is_used(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", bench.url.removeprefix("http://"))
+    bench.says(Say(DATES))
+    assert len(bench.open("http://stats.example").call("dates")) == 1
+    assert bench.asked[0].target.startswith("http://stats.example/")
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant
 from tests.programs import run_program
 
 from adanalytics_client import AsyncClient, Client, QuotaPolicy, errors
@@ -214,19 +214,15 @@ def counting(stand_in: StandIn, folder: Path, *, limit: int) -> Client:
     )
 
 
-def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(DATES))
+def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(bench: Bench) -> None:
+    bench.says(Say(DATES))
     for run in range(3):
-        variant = open_variant(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret")
+        variant = bench.open(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret")
         assert variant.client.quota.remaining == 3 - run
         variant.call("dates")
     with pytest.raises(errors.QuotaExceeded):
-        open_variant(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret").call(
-            "dates"
-        )
-    assert open_variant(quota=QuotaPolicy(limit=3), api_key="aak_other").client.quota.remaining == 3
+        bench.open(quota=QuotaPolicy(limit=3, on_limit="raise"), api_key="aak_secret").call("dates")
+    assert bench.open(quota=QuotaPolicy(limit=3), api_key="aak_other").client.quota.remaining == 3
     folder = Path(os.environ["XDG_STATE_HOME"]) / "adanalytics" / "quota"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert len(list(folder.glob("*.sqlite3"))) == 2
@@ -239,7 +235,7 @@ def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
 def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
     stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.says_by_name(login=[Say({"token": "t-1"})], dates=[Say(DATES)])
+    stand_in.says(login=[Say({"token": "t-1"})], dates=[Say(DATES)])
     left = []
     for name in ("acme", "other"):
         with Client(
@@ -255,28 +251,26 @@ def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
     only_file(tmp_path)
 
 
-def test_in_memory_nothing_is_written(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.says(Say(DATES))
-    variant = open_variant(quota=QuotaPolicy(limit=3, log="memory"))
+def test_in_memory_nothing_is_written(bench: Bench) -> None:
+    bench.says(Say(DATES))
+    variant = bench.open(quota=QuotaPolicy(limit=3, log="memory"))
     variant.call("dates")
     assert variant.client.quota.remaining == 2
     assert not list(Path(os.environ["XDG_STATE_HOME"]).iterdir())
 
 
-def test_a_429_holds_the_others_too(
-    open_variant: OpenVariant, stand_in: StandIn, clock: MovedClock
-) -> None:
-    stand_in.says(Say(status=429, headers={"Retry-After": "120"}), Say(DATES))
+def test_a_429_holds_the_others_too(bench: Bench, clock: MovedClock) -> None:
+    bench.says(Say(status=429, headers={"Retry-After": "120"}), Say(DATES))
     with pytest.raises(errors.RateLimited):
-        open_variant(quota=QuotaPolicy(on_limit="raise")).call("dates")
+        bench.open(quota=QuotaPolicy(on_limit="raise")).call("dates")
     until = datetime.fromtimestamp(clock.now + 120, tz=UTC)
-    other = open_variant(quota=QuotaPolicy(on_limit="raise", reserve=10))
+    other = bench.open(quota=QuotaPolicy(on_limit="raise", reserve=10))
     assert other.client.quota.resumes_at == until
     with pytest.raises(errors.QuotaExceeded) as caught:
         other.call("dates")
     assert caught.value.resumes_at == until
-    assert len(stand_in.asked) == 1
-    open_variant().call("dates")
+    assert len(bench.asked) == 1
+    bench.open().call("dates")
     assert clock.sleeps == [120.0]
 
 
@@ -317,11 +311,11 @@ def _run_all(works: list[Any]) -> None:
 
 
 def test_without_a_folder_the_client_counts_alone_and_says_so_once(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "state").write_text("not a folder")
-    stand_in.says(Say(DATES))
-    variant = open_variant(quota=QuotaPolicy(limit=3, log=tmp_path / "state" / "deeper"))
+    bench.says(Say(DATES))
+    variant = bench.open(quota=QuotaPolicy(limit=3, log=tmp_path / "state" / "deeper"))
     variant.call("dates")
     variant.call("dates")
     assert variant.client.quota.remaining == 1
@@ -370,20 +364,15 @@ def damaged(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["its head", "its last page", "cut", "something else", "emptied"])
 def test_a_damaged_file_counts_as_full_for_an_hour(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    clock: MovedClock,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    how: str,
+    bench: Bench, clock: MovedClock, tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
-    stand_in.says(Say(DATES))
-    with counting(stand_in, tmp_path, limit=50) as client:
+    bench.says(Say(DATES))
+    with counting(bench.stand_in, tmp_path, limit=50) as client:
         for _ in range(5):
             client.dates()
     damaged(only_file(tmp_path), how)
     first, second = (
-        open_variant(api_key="k", quota=QuotaPolicy(limit=50, on_limit="raise", log=tmp_path))
+        bench.open(api_key="k", quota=QuotaPolicy(limit=50, on_limit="raise", log=tmp_path))
         for _ in range(2)
     )
     for variant in (first, second):

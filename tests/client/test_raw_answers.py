@@ -11,9 +11,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.one_export import CSV, FILE, OneExport
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
+from tests.client.stand_in import Say
+from tests.client.variants import BOTH_LIBRARIES, OpenVariant
 
 from adanalytics_client import RetryPolicy, errors
 
@@ -229,13 +230,11 @@ def test_an_answer_that_drips_is_given_up_in_time(
         variant.call("dates")
 
 
-def test_the_head_of_a_file_may_not_drip(
-    raw: Raw, open_variant: OpenVariant, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_the_head_of_a_file_may_not_drip(raw: Raw, bench: Bench, tmp_path: Path) -> None:
     """The file itself may take as long as it takes."""
     raw.answers = [(sized(b"a,b\r\n", b"X: a" + DRIPPING), CLOSES)]
-    stand_in.says(Say({"status": "done", "download_url": f"{raw.url}/f.csv"}))
-    variant = open_variant(timeout=0.3, retry=RetryPolicy(attempts=1))
+    bench.says(Say({"status": "done", "download_url": f"{raw.url}/f.csv"}))
+    variant = bench.open(timeout=0.3, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.RequestTimeout):
         variant.call("export", "2026-01-15", to=tmp_path / "f.csv")
 
@@ -267,25 +266,20 @@ LISTED = Say({"dates": ["2026-01-15"]})
     ],
 )
 def test_an_error_is_a_typed_one(
-    variant: Variant,
-    stand_in: StandIn,
-    status: int,
-    error: type[errors.AdAnalyticsError],
-    requests: int,
-    chunked: bool,
+    bench: Bench, status: int, error: type[errors.AdAnalyticsError], requests: int, chunked: bool
 ) -> None:
-    stand_in.says(Say(status=status, headers=GZIP, chunked=chunked and status != 204))
+    bench.says(Say(status=status, headers=GZIP, chunked=chunked and status != 204))
     with pytest.raises(error) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert type(caught.value) is error
-    assert len(stand_in.asked) == requests
+    assert len(bench.asked) == requests
 
 
 @pytest.mark.parametrize("status", [302, 429, 503])
-def test_the_next_request_is_sent(variant: Variant, stand_in: StandIn, status: int) -> None:
+def test_the_next_request_is_sent(bench: Bench, status: int) -> None:
     headers = {**GZIP, "Location": "/there"} if status == 302 else GZIP
-    stand_in.says(Say(status=status, headers=headers), LISTED)
-    assert variant.call("dates") == [date(2026, 1, 15)]
+    bench.says(Say(status=status, headers=headers), LISTED)
+    assert bench.call("dates") == [date(2026, 1, 15)]
 
 
 def test_an_order_is_accepted(export: OneExport) -> None:

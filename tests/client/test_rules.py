@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.bench import Bench
+from tests.client.stand_in import Say
+from tests.client.variants import Variant
 
 from adanalytics_client import ConfigurationError, Event, RetryPolicy
 from adanalytics_client._base.dates import to_day, to_range
@@ -150,17 +151,17 @@ PERIODS = [
 
 @pytest.mark.parametrize(("words", "days"), PERIODS)
 def test_every_method_takes_the_same_words(
-    variant: Variant, stand_in: StandIn, words: tuple[str, ...], days: tuple[str, str]
+    bench: Bench, words: tuple[str, ...], days: tuple[str, str]
 ) -> None:
-    stand_in.says_by_name(
+    bench.says(
         events=[Say({"events": []})],
         summary=[Say({"summary": [{}]})],
         bulk_export=[Say({"url": "/f.csv"})],
     )
-    variant.rows(*words, split="none")
-    variant.call("summary", *words)
-    job = variant.call("start_export", *words)
-    for asked in stand_in.asked[:2]:
+    bench.rows(*words, split="none")
+    bench.call("summary", *words)
+    job = bench.call("start_export", *words)
+    for asked in bench.asked[:2]:
         assert (asked.query["start_date"], asked.query["end_date"]) == days
     assert (str(job.order.start), str(job.order.end)) == days
 
@@ -173,9 +174,7 @@ def test_another_word_is_an_error_that_says_what_to_write(variant: Variant, word
         variant.client.events(word)
 
 
-def test_an_export_to_a_file_takes_them_too(
-    open_variant: OpenVariant, stand_in: StandIn, tmp_path: object
-) -> None:
-    stand_in.says_by_name(bulk_export=[Say({"url": "/f.csv"})], f_csv=[Say(b"a,b\n1,2\n")])
-    open_variant().call("export", "2026-02", to=f"{tmp_path}/out.csv")
-    assert b'"end_date": "2026-02-28"' in stand_in.asked[0].body
+def test_an_export_to_a_file_takes_them_too(bench: Bench, tmp_path: object) -> None:
+    bench.says(bulk_export=[Say({"url": "/f.csv"})], f_csv=[Say(b"a,b\n1,2\n")])
+    bench.open().call("export", "2026-02", to=f"{tmp_path}/out.csv")
+    assert b'"end_date": "2026-02-28"' in bench.asked[0].body

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Asked, Say, StandIn
@@ -40,7 +41,7 @@ def test_a_job_goes_on_from_its_text(export: OneExport) -> None:
     )
     job = export.variant.call("start_export", "2026-01-01", "2026-01-31", compression="gzip")
     assert "secret-key" not in job.to_json()
-    other = export.open_variant()
+    other = export.open()
     later = again(other, job)
     assert later.last_status == job.last_status
     assert later.last_status.answer["n"] == Decimal("1.50")
@@ -116,8 +117,8 @@ def test_a_service_is_known_however_its_address_is_spelled(
     export: OneExport, spelled: str, *, same: bool
 ) -> None:
     export.stand_in.says(Say({"url": "/f"}))
-    kept = json.loads(export.open_variant().call("start_export", "2026-01-01").to_json())
-    export.variant = export.open_variant("http://stats.example/v2")
+    kept = json.loads(export.open().call("start_export", "2026-01-01").to_json())
+    export.variant = export.open("http://stats.example/v2")
     kind = ExportJob if isinstance(export.variant, SyncVariant) else AsyncExportJob
     text = json.dumps(kept | {"base_url": spelled})
     if same:
@@ -434,21 +435,19 @@ def job(**fields: Any) -> dict[str, Any]:
     return {"job": fields, "id": "other", "status": "done", "url": "/wrong.csv"}
 
 
-def test_an_export_is_read_by_its_names_and_words(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_an_export_is_read_by_its_names_and_words(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
             return Say(job(key="k 1", phase="kneading"), status=202)
         assert asked.path.endswith("/bulk-export/k%201")
         return Say(job(key="k 1", phase="Baked", place="/right.csv", size=2))
 
-    stand_in.script = script
-    variant = open_variant(service=probed(JOB))
+    bench.script = script
+    variant = bench.open(service=probed(JOB))
     export = variant.call("start_export", DAY)
     assert (export.last_status.status_text, export.last_status.export_id) == ("kneading", "k 1")
     status = variant.on(export, "wait")
-    assert (status.files[0].url, status.row_count) == (f"{stand_in.url}/right.csv", 2)
+    assert (status.files[0].url, status.row_count) == (f"{bench.url}/right.csv", 2)
 
 
 @pytest.mark.parametrize(
@@ -458,11 +457,9 @@ def test_an_export_is_read_by_its_names_and_words(
         ({"phase": "baked", "url": "/x"}, "a finished export has no job.place. Keys seen: job, id"),
     ],
 )
-def test_a_changed_export_is_told(
-    fields: dict[str, Any], words: str, open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(job(key="k", **fields)))
-    variant = open_variant(service=probed(JOB))
+def test_a_changed_export_is_told(fields: dict[str, Any], words: str, bench: Bench) -> None:
+    bench.says(Say(job(key="k", **fields)))
+    variant = bench.open(service=probed(JOB))
     with pytest.raises(ProtocolError) as caught:
         variant.on(variant.call("start_export", DAY), "wait")
     assert f"The service changed since 2026-11-26: {words}" in caught.value.message

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from click.testing import CliRunner
+from tests.client.bench import Bench
 from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant
@@ -174,19 +175,17 @@ def test_the_hours_of_a_local_service_are_its_own(
         assert len(variant.rows(DAY, split=split)) == 24
 
 
-def test_another_zone_is_refused_and_the_error_says_how_to_name_it(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
+def test_another_zone_is_refused_and_the_error_says_how_to_name_it(bench: Bench) -> None:
     local = datetime(2026, 1, 15, 3, 10, tzinfo=KOLKATA)
-    stand_in.says(Say({"data": [{"event_id": "e"} | in_utc(local)], "meta": {"total": 1}}))
+    bench.says(Say({"data": [{"event_id": "e"} | in_utc(local)], "meta": {"total": 1}}))
     with pytest.raises(ProtocolError) as wrong:
-        open_variant().rows(DAY, hour=3)
+        bench.open().rows(DAY, hour=3)
     assert "hold events of 2026-01-14: they belong to another request" in wrong.value.message
     assert "If the service's hours are not in UTC" in wrong.value.remedy
     assert "Client(service=ServiceProfile(zone='+05:30'))" in wrong.value.remedy
-    assert len(open_variant(service=LOCAL).rows(DAY, hour=3)) == 1
+    assert len(bench.open(service=LOCAL).rows(DAY, hour=3)) == 1
     with pytest.raises(ProtocolError, match=r"hours are not in Asia/Kolkata"):
-        open_variant(service=LOCAL).rows(DAY, hour=4)
+        bench.open(service=LOCAL).rows(DAY, hour=4)
 
 
 def test_a_sync_puts_events_into_the_hours_of_the_service(
@@ -331,17 +330,15 @@ def test_the_fields_of_a_profile_are_its_own() -> None:
     assert profile.fields["revenue"] == "rev"
 
 
-def test_the_name_of_the_list_holds_for_events_and_summaries(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
-    variant = open_variant(service=ServiceProfile(rows_key="hits"))
-    stand_in.says(Say({"hits": [{"event_id": "e"}], "data": [{"event_id": "other"}], "total": 1}))
+def test_the_name_of_the_list_holds_for_events_and_summaries(bench: Bench) -> None:
+    variant = bench.open(service=ServiceProfile(rows_key="hits"))
+    bench.says(Say({"hits": [{"event_id": "e"}], "data": [{"event_id": "other"}], "total": 1}))
     assert [row["event_id"] for row in variant.rows(DAY, split="none")] == ["e"]
-    stand_in.says(Say({"hits": [{"clicks": 1}]}))
+    bench.says(Say({"hits": [{"clicks": 1}]}))
     assert variant.call("summary", DAY).rows[0].clicks == 1
-    stand_in.says(Say({"summary": [{"clicks": 2}]}))
+    bench.says(Say({"summary": [{"clicks": 2}]}))
     assert variant.call("summary", DAY).rows[0].clicks == 2
-    stand_in.says(Say({"by_day": [{"clicks": 2}]}))
+    bench.says(Say({"by_day": [{"clicks": 2}]}))
     with pytest.raises(ProtocolError, match=r"Client\(service=ServiceProfile\(rows_key='by_day'"):
         variant.call("summary", DAY)
 
@@ -427,13 +424,11 @@ def test_a_wrong_profile_in_the_file_is_named(lines: str, words: str) -> None:
 
 
 @pytest.mark.usefixtures("_own_settings")
-def test_a_profile_names_the_file_of_the_service(
-    stand_in: StandIn, open_variant: OpenVariant
-) -> None:
+def test_a_profile_names_the_file_of_the_service(bench: Bench) -> None:
     from tests.stored_login import store_login
 
     probed = ServiceProfile("hits", "+05:30", {"event_time": "t"}, probe_date=date(2026, 11, 26))
-    store_login(stand_in.url, "secret-key", lines='partner = "acme"\nservice = "kept/own.toml"\n')
+    store_login(bench.url, "secret-key", lines='partner = "acme"\nservice = "kept/own.toml"\n')
     file = settings_file(os.environ).parent / "kept/own.toml"
     code, _, err = _run("events", DAY)
     assert (code, f"Cannot read {file}" in " ".join(err.split())) == (2, True), err
@@ -442,17 +437,17 @@ def test_a_profile_names_the_file_of_the_service(
     with Client.from_profile() as client:
         assert client.connection.session.config.service == probed
     for path in (file, str(file)):
-        variant = open_variant(service=path)
+        variant = bench.open(service=path)
         assert variant.client.connection.session.config.service == probed
-    stand_in.script = _in_hour_3("hits", {"event_id": "e", "t": "2026-01-15T03:10:00"})
+    bench.script = _in_hour_3("hits", {"event_id": "e", "t": "2026-01-15T03:10:00"})
     code, out, err = _run("events", DAY, "--hour", "3")
     assert (code, json.loads(out)["event_id"]) == (0, "e"), err
     # Options win, also over the other name of the time.
-    stand_in.script = _in_hour_3("rows", {"event_id": "e", "at": "2026-01-15T03:10:00"})
+    bench.script = _in_hour_3("rows", {"event_id": "e", "at": "2026-01-15T03:10:00"})
     code, out, err = _run("events", DAY, "--hour", "3", "--rows-key", "rows", "--time-field", "at")
     assert (code, json.loads(out)["event_id"]) == (0, "e"), err
     before = settings_file(os.environ).read_text()
-    to = ("--base-url", stand_in.url, "--partner", "acme", "--no-verify", "--store", "file")
+    to = ("--base-url", bench.url, "--partner", "acme", "--no-verify", "--store", "file")
     code, _, err = _run("login", *to, "--zone", "UTC")
     words = f"Profile default has the service in {file}, which login does not change."
     assert (code, words in " ".join(err.split())) == (2, True), err
@@ -696,13 +691,11 @@ ROW = {"id": "a", "at": "2026-01-15T03:00:00Z"}
         (META, {"x": {"data": [ROW]}, "meta": {"total": 1, "page": 1}}, "is not at data"),
     ],
 )
-def test_a_contradiction_is_named(
-    pages: PageProfile, body: Any, words: str, open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(body))
+def test_a_contradiction_is_named(pages: PageProfile, body: Any, words: str, bench: Bench) -> None:
+    bench.says(Say(body))
     service = ServiceProfile("data", time_field="at", pages=pages, probe_date=PROBED)
     with pytest.raises(ProtocolError) as caught:
-        open_variant(service=service).rows(DAY, hour=3)
+        bench.open(service=service).rows(DAY, hour=3)
     assert caught.value.message.startswith("The service changed since 2026-11-26: ")
     assert words in caught.value.message
 
@@ -719,18 +712,16 @@ def test_a_contradiction_is_named(
         {"data": [], "meta": {}},
     ],
 )
-def test_other_fields_are_no_change(
-    body: Any, open_variant: OpenVariant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say(body))
+def test_other_fields_are_no_change(body: Any, bench: Bench) -> None:
+    bench.says(Say(body))
     service = ServiceProfile("data", time_field="at", pages=META, probe_date=PROBED)
-    assert open_variant(service=service).rows(DAY, hour=3) == body["data"]
+    assert bench.open(service=service).rows(DAY, hour=3) == body["data"]
 
 
-def test_an_error_of_the_service_is_no_change(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"error": "The database is down."}))
+def test_an_error_of_the_service_is_no_change(bench: Bench) -> None:
+    bench.says(Say({"error": "The database is down."}))
     with pytest.raises(ProtocolError, match=r"an error instead of records: The database is down"):
-        open_variant(service=PUBLISHED).rows(DAY, hour=3)
+        bench.open(service=PUBLISHED).rows(DAY, hour=3)
 
 
 @pytest.mark.parametrize(
@@ -746,25 +737,23 @@ def test_an_error_of_the_service_is_no_change(open_variant: OpenVariant, stand_i
         (PageProfile(pages="n.p"), lambda last: {"n": {"p": 1}, "has_more": not last}),
     ],
 )
-def test_places_overrule_names(
-    pages: PageProfile, beside: Any, open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_places_overrule_names(pages: PageProfile, beside: Any, bench: Bench) -> None:
     def script(asked: Asked) -> Say:
         number = int(asked.query["page"])
         size = {1: 10, 2: 5}.get(number, 0)
         rows = [{"event_id": f"{number}-{at}"} for at in range(size)]
         return Say({"rows": rows, **beside(number > 1)})
 
-    stand_in.script = script
+    bench.script = script
     service = ServiceProfile("rows", pages=pages)
-    assert len(open_variant(service=service).rows(DAY, hour=3)) == 15
+    assert len(bench.open(service=service).rows(DAY, hour=3)) == 15
 
 
-def test_a_summary_has_its_own_place(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_a_summary_has_its_own_place(bench: Bench) -> None:
     service = replace(PUBLISHED, summary=SummaryProfile("report.rows"))
-    variant = open_variant(service=service)
-    stand_in.says(Say({"report": {"rows": [{"clicks": 1}]}, "data": [{"clicks": 2}]}))
+    variant = bench.open(service=service)
+    bench.says(Say({"report": {"rows": [{"clicks": 1}]}, "data": [{"clicks": 2}]}))
     assert variant.call("summary", DAY).rows[0].clicks == 1
-    stand_in.says(Say({"summary": [{"clicks": 2}]}))
+    bench.says(Say({"summary": [{"clicks": 2}]}))
     with pytest.raises(ProtocolError, match=r"changed since 2026-11-26: .*not at report\.rows"):
         variant.call("summary", DAY)

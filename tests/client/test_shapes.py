@@ -8,9 +8,9 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from tests.client.bench import Bench
 from tests.client.notes import Notes
-from tests.client.stand_in import Say, StandIn
-from tests.client.variants import OpenVariant, Variant
+from tests.client.stand_in import Say
 
 from adanalytics_client import InvalidRequest, ProtocolError, ServiceProfile, Summary
 from adanalytics_client.observers import PartialAnswer
@@ -29,35 +29,33 @@ DEEP = {"response": {"body": {"events": ROWS, "total": 2}}}
     ],
 )
 def test_an_empty_list_hides_no_records(
-    open_variant: OpenVariant, stand_in: StandIn, body: dict[str, Any], rows_key: str | None
+    bench: Bench, body: dict[str, Any], rows_key: str | None
 ) -> None:
-    stand_in.says(Say({**body, "total": 2}))
+    bench.says(Say({**body, "total": 2}))
     with pytest.raises(ProtocolError, match=r"More than one list.*data\.events"):
-        open_variant(service=ServiceProfile(rows_key=rows_key)).rows(DAY, split="none")
-    named = open_variant(service=ServiceProfile(rows_key="data.events"))
+        bench.open(service=ServiceProfile(rows_key=rows_key)).rows(DAY, split="none")
+    named = bench.open(service=ServiceProfile(rows_key="data.events"))
     assert named.rows(DAY, split="none") == ROWS
 
 
 @pytest.mark.parametrize("body", [{"items": [], "data": {"events": []}}, {"data": []}])
-def test_empty_lists_only_are_no_events(
-    variant: Variant, stand_in: StandIn, body: dict[str, Any]
-) -> None:
-    stand_in.says(Say(body))
-    assert variant.rows(DAY, split="none") == []
+def test_empty_lists_only_are_no_events(bench: Bench, body: dict[str, Any]) -> None:
+    bench.says(Say(body))
+    assert bench.rows(DAY, split="none") == []
 
 
-def test_a_path_names_a_list_at_any_depth(open_variant: OpenVariant, stand_in: StandIn) -> None:
-    stand_in.says(Say(DEEP))
-    variant = open_variant(service=ServiceProfile(rows_key="response.body.events"))
+def test_a_path_names_a_list_at_any_depth(bench: Bench) -> None:
+    bench.says(Say(DEEP))
+    variant = bench.open(service=ServiceProfile(rows_key="response.body.events"))
     assert variant.rows(DAY, split="none") == ROWS
-    folded = open_variant(service=ServiceProfile(rows_key="Response.Body.Events"))
+    folded = bench.open(service=ServiceProfile(rows_key="Response.Body.Events"))
     assert folded.rows(DAY, split="none") == ROWS
     file = BytesIO()
     query = variant.client.events(DAY, split="none", check="none")
     assert variant.on(query, "write", file, format="jsonl") == 2
     assert [json.loads(line) for line in file.getvalue().splitlines()] == ROWS
-    stand_in.says(Say({"log.events": ROWS, "total": 2}))
-    named = open_variant(service=ServiceProfile(rows_key="log.events"))
+    bench.says(Say({"log.events": ROWS, "total": 2}))
+    named = bench.open(service=ServiceProfile(rows_key="log.events"))
     assert named.rows(DAY, split="none") == ROWS
 
 
@@ -80,25 +78,23 @@ def test_a_path_names_a_list_at_any_depth(open_variant: OpenVariant, stand_in: S
         ({"data": {"events": [], "error": {"message": "busy"}}}, "instead of records: busy"),
     ],
 )
-def test_a_shape_that_does_not_fit_is_described(
-    variant: Variant, stand_in: StandIn, body: Any, message: str
-) -> None:
-    stand_in.says(Say(json.dumps(body).encode(), headers={"X-Request-Id": "r-17"}))
+def test_a_shape_that_does_not_fit_is_described(bench: Bench, body: Any, message: str) -> None:
+    bench.says(Say(json.dumps(body).encode(), headers={"X-Request-Id": "r-17"}))
     with pytest.raises(ProtocolError) as caught:
-        variant.rows(DAY)
+        bench.rows(DAY)
     assert message in str(caught.value)
     assert caught.value.remedy
     assert caught.value.request_id == "r-17"
 
 
-def test_many_keys_make_no_long_message(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
+def test_many_keys_make_no_long_message(bench: Bench) -> None:
+    bench.says(Say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
     with pytest.raises(ProtocolError, match=r"events is an object, not .* and 4981 more") as one:
-        variant.rows(DAY)
+        bench.rows(DAY)
     assert len(str(one.value)) < 1500
-    stand_in.says(Say({"k" * 5000: 1}))
+    bench.says(Say({"k" * 5000: 1}))
     with pytest.raises(ProtocolError) as other:
-        variant.rows(DAY)
+        bench.rows(DAY)
     assert len(str(other.value)) < 1500
 
 
@@ -111,27 +107,25 @@ def test_many_keys_make_no_long_message(variant: Variant, stand_in: StandIn) -> 
         ({}, "The answer is an empty object, not"),
     ],
 )
-def test_dates_of_another_shape_are_described(
-    variant: Variant, stand_in: StandIn, body: Any, message: str
-) -> None:
-    stand_in.says(Say(json.dumps(body).encode()))
+def test_dates_of_another_shape_are_described(bench: Bench, body: Any, message: str) -> None:
+    bench.says(Say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert message in str(caught.value)
 
 
-def test_an_answer_without_a_body_says_so(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say(status=204))
+def test_an_answer_without_a_body_says_so(bench: Bench) -> None:
+    bench.says(Say(status=204))
     for name, arguments in (("dates", ()), ("summary", (DAY,))):
         with pytest.raises(ProtocolError, match=r"no body \(204\)"):
-            variant.call(name, *arguments)
-    assert variant.rows(DAY, split="none") == []
+            bench.call(name, *arguments)
+    assert bench.rows(DAY, split="none") == []
 
 
-def test_a_summary_of_another_shape_is_described(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"by_day": [{"clicks": 1}]}))
+def test_a_summary_of_another_shape_is_described(bench: Bench) -> None:
+    bench.says(Say({"by_day": [{"clicks": 1}]}))
     with pytest.raises(ProtocolError) as caught:
-        variant.call("summary", DAY)
+        bench.call("summary", DAY)
     assert caught.value.message == ("No list of records was found. Keys seen: by_day.")
 
 
@@ -156,10 +150,10 @@ TOTALS = {"clicks": 5, "revenue": "1.50"}
     ],
 )
 def test_nothing_beside_a_summary_is_lost(
-    variant: Variant, stand_in: StandIn, body: Any, totals: Any, kept: dict[str, Any]
+    bench: Bench, body: Any, totals: Any, kept: dict[str, Any]
 ) -> None:
-    stand_in.says(Say(body))
-    summary = variant.call("summary", DAY)
+    bench.says(Say(body))
+    summary = bench.call("summary", DAY)
     dumped = summary.model_dump(exclude_unset=True)
     if isinstance(totals, dict):
         assert summary.totals.clicks == 5
@@ -174,12 +168,10 @@ def test_nothing_beside_a_summary_is_lost(
     assert Summary.model_validate_json(summary.model_dump_json()) == summary
 
 
-def test_ad_requests_are_requests_whatever_the_service_calls_them(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_ad_requests_are_requests_whatever_the_service_calls_them(bench: Bench) -> None:
     row = {"date": DAY, "ad_requests": 7, "clicks": 1}
-    stand_in.says(Say({"summary": [row], "totals": {**row, "requests": 9}}))
-    summary = variant.call("summary", DAY)
+    bench.says(Say({"summary": [row], "totals": {**row, "requests": 9}}))
+    summary = bench.call("summary", DAY)
     assert (summary.rows[0].requests, summary.rows[0].model_extra) == (7, {})
     assert (summary.totals.requests, summary.totals["ad_requests"]) == (9, 7)
 
@@ -196,10 +188,10 @@ def test_ad_requests_are_requests_whatever_the_service_calls_them(
     ],
 )
 def test_columns_of_a_summary_have_the_documented_names(
-    open_variant: OpenVariant, stand_in: StandIn, row: dict[str, Any], expected: dict[str, Any]
+    bench: Bench, row: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    stand_in.says(Say({"data": [row, {**row, "campaign_id": 9}], "totals": {"Clicks": "12"}}))
-    variant = open_variant(service=ServiceProfile(fields={"campaign_id": "cid"}))
+    bench.says(Say({"data": [row, {**row, "campaign_id": 9}], "totals": {"Clicks": "12"}}))
+    variant = bench.open(service=ServiceProfile(fields={"campaign_id": "cid"}))
     summary = variant.call("summary", DAY, group_by="campaign")
     assert summary.rows[0].model_dump(exclude_unset=True) == expected
     assert summary.totals.clicks == 12
@@ -207,11 +199,9 @@ def test_columns_of_a_summary_have_the_documented_names(
 
 @pytest.mark.parametrize("name", ["date", "day", "eventDate"])
 @pytest.mark.parametrize("time", ["", "T00:00:00.000Z", " 00:00:00", " 00:00:00+00"])
-def test_a_day_of_a_summary_is_a_day(
-    variant: Variant, stand_in: StandIn, name: str, time: str
-) -> None:
-    stand_in.says(Say({"data": [{name: f"{DAY}{time}", "clicks": 1}]}))
-    assert variant.call("summary", DAY, group_by="day").rows[0].date == date(2026, 1, 15)
+def test_a_day_of_a_summary_is_a_day(bench: Bench, name: str, time: str) -> None:
+    bench.says(Say({"data": [{name: f"{DAY}{time}", "clicks": 1}]}))
+    assert bench.call("summary", DAY, group_by="day").rows[0].date == date(2026, 1, 15)
 
 
 DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + b"]" * 900}
@@ -228,37 +218,27 @@ DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + 
 )
 @pytest.mark.parametrize("name", [b"error", b"meta"])
 def test_an_answer_that_is_nested_too_deeply_is_told(
-    variant: Variant,
-    stand_in: StandIn,
-    kind: str,
-    call: str,
-    arguments: list[str],
-    beside: bytes,
-    name: bytes,
+    bench: Bench, kind: str, call: str, arguments: list[str], beside: bytes, name: bytes
 ) -> None:
     """The decoder reads more levels than can be walked."""
     body = b'{"%b":%b,%b}' % (name, DEEPEST[kind], beside)
-    stand_in.says(Say(body, headers={"Content-Type": "application/json"}))
+    bench.says(Say(body, headers={"Content-Type": "application/json"}))
     with pytest.raises(ProtocolError, match="nested too deeply"):
-        variant.call(call, *arguments)
+        bench.call(call, *arguments)
 
 
 @pytest.mark.parametrize("kind", DEEPEST)
-def test_a_page_that_is_nested_too_deeply_is_told(
-    variant: Variant, stand_in: StandIn, kind: str
-) -> None:
-    stand_in.says(Say(b'{"error":%b,"events":[{"event_id":"1"}]}' % DEEPEST[kind]))
+def test_a_page_that_is_nested_too_deeply_is_told(bench: Bench, kind: str) -> None:
+    bench.says(Say(b'{"error":%b,"events":[{"event_id":"1"}]}' % DEEPEST[kind]))
     with pytest.raises(ProtocolError, match="nested too deeply"):
-        variant.rows(DAY, hour=3)
+        bench.rows(DAY, hour=3)
 
 
 @pytest.mark.parametrize("kind", DEEPEST)
-def test_an_error_that_is_nested_too_deeply_has_no_words(
-    variant: Variant, stand_in: StandIn, kind: str
-) -> None:
-    stand_in.says(Say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
+def test_an_error_that_is_nested_too_deeply_has_no_words(bench: Bench, kind: str) -> None:
+    bench.says(Say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
     with pytest.raises(InvalidRequest, match="refused the request"):
-        variant.call("dates")
+        bench.call("dates")
 
 
 TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
@@ -276,13 +256,11 @@ TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
         b'{"status":"ok","events":%b,"status":"failed"}',
     ],
 )
-def test_a_name_that_comes_twice_around_the_events_is_refused(
-    variant: Variant, stand_in: StandIn, body: bytes
-) -> None:
-    stand_in.says(Say(body % TWO, headers={"X-Request-Id": "r-1"}))
+def test_a_name_that_comes_twice_around_the_events_is_refused(bench: Bench, body: bytes) -> None:
+    bench.says(Say(body % TWO, headers={"X-Request-Id": "r-1"}))
     with pytest.raises(ProtocolError, match="twice in one object") as caught:
-        variant.rows(DAY, hour=3)
-    assert (len(stand_in.asked), caught.value.request_id) == (1, "r-1")
+        bench.rows(DAY, hour=3)
+    assert (len(bench.asked), caught.value.request_id) == (1, "r-1")
     assert "/ad-analytics/events?" in (caught.value.url or "")
 
 
@@ -343,38 +321,36 @@ NO_SIGNS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize(("sign", "words"), SIGNS)
 def test_an_error_beside_no_data_is_not_taken_for_no_data(
-    variant: Variant, stand_in: StandIn, sign: dict[str, Any], words: str
+    bench: Bench, sign: dict[str, Any], words: str
 ) -> None:
     headers = {"X-Request-Id": "r-17"}
     for body in ({"events": [], **sign}, {"data": {"items": [], **sign}}, sign):
-        stand_in.says(Say(body, headers=headers))
+        bench.says(Say(body, headers=headers))
         with pytest.raises(ProtocolError, match="an error instead of records") as caught:
-            variant.rows(DAY)
+            bench.rows(DAY)
         assert words in caught.value.message
         assert caught.value.remedy
         assert caught.value.request_id == "r-17"
-    stand_in.says(Say({"summary": [], **sign}, headers=headers))
+    bench.says(Say({"summary": [], **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="an error instead of records"):
-        variant.call("summary", DAY)
-    stand_in.says(Say({"dates": [], **sign}, headers=headers))
+        bench.call("summary", DAY)
+    bench.says(Say({"dates": [], **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="an error instead of dates") as caught:
-        variant.call("dates")
+        bench.call("dates")
     assert words in caught.value.message
 
 
 @pytest.mark.parametrize("room", NO_SIGNS)
-def test_room_for_an_error_is_none(
-    open_variant: OpenVariant, stand_in: StandIn, room: dict[str, Any]
-) -> None:
+def test_room_for_an_error_is_none(bench: Bench, room: dict[str, Any]) -> None:
     notes = Notes()
-    variant = open_variant(observer=notes)
-    stand_in.says(Say({"events": [], **room}))
+    variant = bench.open(observer=notes)
+    bench.says(Say({"events": [], **room}))
     assert variant.rows(DAY, split="none") == []
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, **room}))
+    bench.says(Say({"events": TWO_ROWS, "total": 2, **room}))
     assert variant.rows(DAY, split="none") == TWO_ROWS
-    stand_in.says(Say({"dates": [], **room}))
+    bench.says(Say({"dates": [], **room}))
     assert variant.call("dates") == []
-    stand_in.says(Say({"summary": [], **room}))
+    bench.says(Say({"summary": [], **room}))
     assert variant.call("summary", DAY).rows == []
     assert notes.of(PartialAnswer) == []
 
@@ -439,20 +415,20 @@ SHORTFALLS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("sign", "words"), SHORTFALLS)
 def test_data_that_are_stated_not_to_be_all_are_refused(
-    variant: Variant, stand_in: StandIn, sign: dict[str, Any], words: str
+    bench: Bench, sign: dict[str, Any], words: str
 ) -> None:
     headers = {"X-Request-Id": "r-17"}
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, **sign}, headers=headers))
+    bench.says(Say({"events": TWO_ROWS, "total": 2, **sign}, headers=headers))
     with pytest.raises(ProtocolError, match="says that they are not all") as caught:
-        variant.rows(DAY, split="none")
+        bench.rows(DAY, split="none")
     assert words in caught.value.message
     assert caught.value.request_id == "r-17"
-    stand_in.says(Say({"summary": [{"clicks": 1}], **sign}))
+    bench.says(Say({"summary": [{"clicks": 1}], **sign}))
     with pytest.raises(ProtocolError, match="says that they are not all"):
-        variant.call("summary", DAY)
-    stand_in.says(Say({"dates": [DAY], **sign}))
+        bench.call("summary", DAY)
+    bench.says(Say({"dates": [DAY], **sign}))
     with pytest.raises(ProtocolError, match="says that they are not all"):
-        variant.call("dates")
+        bench.call("dates")
 
 
 @pytest.mark.parametrize(
@@ -471,42 +447,36 @@ def test_data_that_are_stated_not_to_be_all_are_refused(
         ({"X-Partial-Response-Supported": "true"}, False),
     ],
 )
-def test_a_header_may_state_it(
-    variant: Variant, stand_in: StandIn, headers: dict[str, str], *, partial: bool
-) -> None:
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2}, headers=headers))
+def test_a_header_may_state_it(bench: Bench, headers: dict[str, str], *, partial: bool) -> None:
+    bench.says(Say({"events": TWO_ROWS, "total": 2}, headers=headers))
     if not partial:
-        assert variant.rows(DAY, split="none") == TWO_ROWS
+        assert bench.rows(DAY, split="none") == TWO_ROWS
         return
     with pytest.raises(ProtocolError, match="says that they are not all"):
-        variant.rows(DAY, split="none")
+        bench.rows(DAY, split="none")
 
 
 @pytest.mark.parametrize("status", [202, 206, 207])
-def test_a_status_may_state_it(variant: Variant, stand_in: StandIn, status: int) -> None:
+def test_a_status_may_state_it(bench: Bench, status: int) -> None:
     for body, call in (
-        ({"events": [], "total": 0}, lambda: variant.rows(DAY, split="none")),
-        ({"summary": []}, lambda: variant.call("summary", DAY)),
-        ({"dates": []}, lambda: variant.call("dates")),
+        ({"events": [], "total": 0}, lambda: bench.rows(DAY, split="none")),
+        ({"summary": []}, lambda: bench.call("summary", DAY)),
+        ({"dates": []}, lambda: bench.call("dates")),
     ):
-        stand_in.says(Say(body, status=status, headers={"Retry-After": "0"}))
+        bench.says(Say(body, status=status, headers={"Retry-After": "0"}))
         with pytest.raises(ProtocolError, match=f"Status {status}: .* not the whole"):
             call()
 
 
-def test_a_response_that_is_not_ready_is_requested_again(
-    variant: Variant, stand_in: StandIn
-) -> None:
-    stand_in.says(Say({"events": []}, status=202), Say({"events": TWO_ROWS, "total": 2}))
-    assert variant.rows(DAY, split="none") == TWO_ROWS
+def test_a_response_that_is_not_ready_is_requested_again(bench: Bench) -> None:
+    bench.says(Say({"events": []}, status=202), Say({"events": TWO_ROWS, "total": 2}))
+    assert bench.rows(DAY, split="none") == TWO_ROWS
 
 
-def test_warnings_are_logged_once(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_warnings_are_logged_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     warned = {"events": [], "total": 0, "warnings": ["slow shard"]}
-    stand_in.says(Say(warned, headers={"Warning": '110 - "Response is Stale"'}))
-    assert variant.rows(DAY) == []
+    bench.says(Say(warned, headers={"Warning": '110 - "Response is Stale"'}))
+    assert bench.rows(DAY) == []
     assert caplog.messages == [
         'The service warns: ["slow shard"]',
         'The service warns: 110 - "Response is Stale"',
@@ -523,15 +493,11 @@ def test_warnings_are_logged_once(
     ],
 )
 def test_a_message_beside_no_rows_is_logged(
-    variant: Variant,
-    stand_in: StandIn,
-    caplog: pytest.LogCaptureFixture,
-    body: dict[str, Any],
-    messages: list[str],
+    bench: Bench, caplog: pytest.LogCaptureFixture, body: dict[str, Any], messages: list[str]
 ) -> None:
     """Such as TikTok's Business API, whose codes of errors are numbers other than 0."""
-    stand_in.says(Say(body))
-    rows = variant.call("summary", DAY).rows
+    bench.says(Say(body))
+    rows = bench.call("summary", DAY).rows
     assert len(rows) == len(body["data"])
     assert caplog.messages == [f"The service warns: {message}" for message in messages]
 
@@ -544,24 +510,20 @@ def test_a_message_beside_no_rows_is_logged(
     ],
 )
 def test_warnings_may_be_objects(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture, warnings: Any, words: str
+    bench: Bench, caplog: pytest.LogCaptureFixture, warnings: Any, words: str
 ) -> None:
-    stand_in.says(Say({"data": TWO_ROWS, "meta": {"total": 2}, "warnings": warnings}))
-    assert variant.rows(DAY, split="none") == TWO_ROWS
+    bench.says(Say({"data": TWO_ROWS, "meta": {"total": 2}, "warnings": warnings}))
+    assert bench.rows(DAY, split="none") == TWO_ROWS
     assert f"The service warns: {words}" in caplog.messages
 
 
 @pytest.mark.parametrize(("sign", "words"), SHORTFALLS)
 def test_on_drift_warn_takes_them_and_tells(
-    open_variant: OpenVariant,
-    stand_in: StandIn,
-    caplog: pytest.LogCaptureFixture,
-    sign: dict[str, Any],
-    words: str,
+    bench: Bench, caplog: pytest.LogCaptureFixture, sign: dict[str, Any], words: str
 ) -> None:
     notes = Notes()
-    variant, headers = open_variant(observer=notes), {"X-Request-Id": "r-17"}
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, **sign}, headers=headers))
+    variant, headers = bench.open(observer=notes), {"X-Request-Id": "r-17"}
+    bench.says(Say({"events": TWO_ROWS, "total": 2, **sign}, headers=headers))
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
         pages = variant.pages(DAY, split="none", on_drift="warn")
     assert [page.partial for page in pages] == notes.of(PartialAnswer)
@@ -572,39 +534,37 @@ def test_on_drift_warn_takes_them_and_tells(
     assert line == str(partial)
 
 
-def test_an_echoed_parameter_says_nothing(variant: Variant, stand_in: StandIn) -> None:
+def test_an_echoed_parameter_says_nothing(bench: Bench) -> None:
     echo = {"meta": {"status": "error", "partial": True}}
     params = {"status": "error", "partial": "true"}
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, **echo}))
-    assert variant.rows(DAY, split="none", params=params) == TWO_ROWS
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, "status": "failed"}))
+    bench.says(Say({"events": TWO_ROWS, "total": 2, **echo}))
+    assert bench.rows(DAY, split="none", params=params) == TWO_ROWS
+    bench.says(Say({"events": TWO_ROWS, "total": 2, "status": "failed"}))
     with pytest.raises(ProtocolError, match="says that they are not all"):
-        variant.rows(DAY, split="none", params=params)
-    stand_in.says(Say({"summary": [{"clicks": 1}], **echo}))
-    assert len(variant.call("summary", DAY, params=params).rows) == 1
+        bench.rows(DAY, split="none", params=params)
+    bench.says(Say({"summary": [{"clicks": 1}], **echo}))
+    assert len(bench.call("summary", DAY, params=params).rows) == 1
 
 
-def test_events_about_errors_are_events(open_variant: OpenVariant, stand_in: StandIn) -> None:
+def test_events_about_errors_are_events(bench: Bench) -> None:
     notes = Notes()
-    variant = open_variant(observer=notes)
+    variant = bench.open(observer=notes)
     rows = [{"event_id": "a", "error": "no ad", "error_code": 303, "status": "failed"}]
-    stand_in.says(Say({"events": rows, "total": 1}))
+    bench.says(Say({"events": rows, "total": 1}))
     assert variant.rows(DAY, split="none") == rows
     assert notes.of(PartialAnswer) == []
 
 
-def test_a_stated_error_shows_no_credential_and_ends(
-    open_variant: OpenVariant, stand_in: StandIn
-) -> None:
+def test_a_stated_error_shows_no_credential_and_ends(bench: Bench) -> None:
     notes = Notes()
-    variant = open_variant(observer=notes, api_key="k1-secret")
+    variant = bench.open(observer=notes, api_key="k1-secret")
     words = "x" * 990 + "k1-secret" + "y" * 5000
-    stand_in.says(Say({"events": [], "error": words}))
+    bench.says(Say({"events": [], "error": words}))
     with pytest.raises(ProtocolError) as caught:
         variant.rows(DAY)
     assert "k1-s" not in str(caught.value)
     assert len(str(caught.value)) < 1500
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, "error": words}))
+    bench.says(Say({"events": TWO_ROWS, "total": 2, "error": words}))
     with pytest.raises(ProtocolError, match="not all") as caught:
         variant.rows(DAY, split="none")
     assert "k1-s" not in str(caught.value)
@@ -613,7 +573,7 @@ def test_a_stated_error_shows_no_credential_and_ends(
     assert len(str(notes.of(PartialAnswer)[0])) < 1500
 
 
-def test_a_page_as_text_tells_it_too(variant: Variant, stand_in: StandIn) -> None:
-    stand_in.says(Say({"events": TWO_ROWS, "total": 2, "error": "slow"}))
-    (page,) = variant.all_of(variant.client.events(DAY, split="none", on_drift="warn").text_pages())
+def test_a_page_as_text_tells_it_too(bench: Bench) -> None:
+    bench.says(Say({"events": TWO_ROWS, "total": 2, "error": "slow"}))
+    (page,) = bench.all_of(bench.client.events(DAY, split="none", on_drift="warn").text_pages())
     assert (page.events, page.partial.reason) == (2, "slow")

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.bench import Bench
 from tests.client.raw_events import event_batch, jsonl_batch, raw_rows
 from tests.client.stand_in import Say, StandIn
 from tests.client.variants import Variant
@@ -101,19 +102,17 @@ def cell(value: Any) -> str:
     return "" if value is None else json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
-def test_no_events_have_the_schema_of_any(
-    variant: Variant, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.says(*pages([]))
-    query = variant.client.events(DAY, split="none")
-    assert table(variant).schema.equals(SCHEMA)
-    (batch,) = batches(variant)
+def test_no_events_have_the_schema_of_any(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages([]))
+    query = bench.client.events(DAY, split="none")
+    assert table(bench.variant).schema.equals(SCHEMA)
+    (batch,) = batches(bench.variant)
     assert (batch.num_rows, batch.schema) == (0, SCHEMA)
     for name, read in (("x.parquet", pq.read_table), ("x.arrow", read_arrow)):
-        assert variant.on(query, "write", tmp_path / name) == 0
+        assert bench.on(query, "write", tmp_path / name) == 0
         assert read(tmp_path / name).schema.equals(SCHEMA)
-    assert variant.on(query, "to_pandas").shape == (0, 26)
-    assert variant.on(query, "to_polars").schema["revenue"] == pl.Decimal(18, 9)
+    assert bench.on(query, "to_pandas").shape == (0, 26)
+    assert bench.on(query, "to_polars").schema["revenue"] == pl.Decimal(18, 9)
 
 
 def batches(variant: Variant, **options: Any) -> list[Any]:
@@ -126,12 +125,10 @@ def read_arrow(path: Path) -> Any:
     return ipc.open_file(path).read_all()
 
 
-def test_columns_are_the_fields_in_the_order_of_their_first_appearance(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_columns_are_the_fields_in_the_order_of_their_first_appearance(bench: Bench) -> None:
     rows = b'{"new": "a", "revenue": "1"}, {"late": 3, "new": 1.50}, {"new": {"x": [1]}}'
-    stand_in.says(Say(b'{"events": [%b], "total": 3}' % rows))
-    whole = table(variant)
+    bench.says(Say(b'{"events": [%b], "total": 3}' % rows))
+    whole = table(bench.variant)
     assert whole.schema.names == ["new", "revenue", "late"]
     assert whole["new"].to_pylist() == ["a", "1.50", '{"x":[1]}']
     assert whole["late"].to_pylist() == [None, 3, None]
@@ -192,34 +189,32 @@ def test_a_stream_cannot_take_late_columns(stand_in: StandIn, late: None) -> Non
         write_large(stand_in, io.BytesIO(), format="parquet")
 
 
-def test_batches_have_the_columns_so_far(variant: Variant, stand_in: StandIn) -> None:
+def test_batches_have_the_columns_so_far(bench: Bench) -> None:
     found: list[list[dict[str, Any]]]
     found = [[{"event_id": "1"}, {"event_id": "2"}], [{"b": 3}, {"c": "x"}], [{"a": 4}]]
-    stand_in.says(*pages(*found))
+    bench.says(*pages(*found))
     names = ["event_id", "b", "c", "a"]
-    assert [each.schema.names for each in batches(variant)] == [names[:1], names[:3], names]
-    stand_in.says(*pages(*found))
-    assert table(variant).to_pylist() == [
+    assert [each.schema.names for each in batches(bench.variant)] == [names[:1], names[:3], names]
+    bench.says(*pages(*found))
+    assert table(bench.variant).to_pylist() == [
         {name: row.get(name) for name in names} for page in found for row in page
     ]
 
 
-def test_chosen_columns_fix_the_schema(variant: Variant, stand_in: StandIn, tmp_path: Path) -> None:
-    stand_in.says(*pages([{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
-    whole = table(variant, columns=["revenue", "new", "cost"])
+def test_chosen_columns_fix_the_schema(bench: Bench, tmp_path: Path) -> None:
+    bench.says(*pages([{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
+    whole = table(bench.variant, columns=["revenue", "new", "cost"])
     expected = [SCHEMA.field("revenue"), ("new", pa.int64()), SCHEMA.field("cost")]
     assert whole.schema.equals(pa.schema(expected))
     assert whole["revenue"].to_pylist() == [None, Decimal(2), None]
     assert whole["new"].to_pylist() == [1, None, None]
 
 
-def test_a_batch_is_at_most_a_page_and_comes_before_the_rest_is_asked_for(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_a_batch_is_at_most_a_page_and_comes_before_the_rest_is_asked_for(bench: Bench) -> None:
     rows = [[{"event_id": f"{at}-{each}"} for each in range(2)] for at in range(30)]
-    stand_in.says(*pages(*rows))
-    assert [each.num_rows for each in batches(variant, max_events=5)] == [2, 2, 1]
-    assert len(stand_in.asked) == 3
+    bench.says(*pages(*rows))
+    assert [each.num_rows for each in batches(bench.variant, max_events=5)] == [2, 2, 1]
+    assert len(bench.asked) == 3
 
 
 def test_a_stream_that_fails_has_no_footer(stand_in: StandIn) -> None:
@@ -274,7 +269,7 @@ def test_pages_are_cut_at_their_commas(
     assert some.column_names == ["cost", "event_id"]
 
 
-def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn) -> None:
+def test_values_of_every_type_and_none(bench: Bench) -> None:
     exact = "12345678901234567890123456789.123456789"
     body = (
         b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": 7, "country": "12",'
@@ -284,10 +279,8 @@ def test_values_of_every_type_and_none(variant: Variant, stand_in: StandIn) -> N
         b' "event_id": "\\u00e9", "is_filtered": true}, {}], "total": 3, "has_more": false}'
         % exact.encode()
     )
-    stand_in.says(Say(body))
-    first, second, third = variant.on(
-        variant.client.events(DAY, split="none"), "to_arrow"
-    ).to_pylist()
+    bench.says(Say(body))
+    first, second, third = bench.on(bench.client.events(DAY, split="none"), "to_arrow").to_pylist()
     assert {name: value for name, value in first.items() if value is not None} == {
         "revenue": Decimal("0.000000001"),
         "cost": Decimal(5),
@@ -342,31 +335,25 @@ TEN, WHOLE, MS = pa.decimal128(38, 10), pa.decimal128(38, 0), pa.timestamp("ms",
     ],
 )
 def test_a_value_that_the_usual_type_lacks_has_another(
-    variant: Variant,
-    stand_in: StandIn,
-    tmp_path: Path,
-    name: str,
-    value: Any,
-    type_: pa.DataType,
-    expected: Any,
+    bench: Bench, tmp_path: Path, name: str, value: Any, type_: pa.DataType, expected: Any
 ) -> None:
     # The first and the last event of a page are compared with the day that was asked for.
     events = [{"event_id": "e-1"}, {"event_id": "e-2", name: value}, {"event_id": "e-3"}]
-    stand_in.says(*pages(events))
+    bench.says(*pages(events))
     path = tmp_path / "x.parquet"
-    variant.on(variant.client.events(DAY, split="none", check="none"), "write", path)
+    bench.on(bench.client.events(DAY, split="none", check="none"), "write", path)
     read = pq.read_table(path)
     assert read.schema.field(name).type == type_
     assert read[name].to_pylist() == [None, expected, None]
 
 
 def test_a_column_that_becomes_text_is_named_once(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     # The first page has words where they are usual: nothing of it is worth a warning.
     usual = {"os": "x", "new": "y", "campaign_id": "c-7"}
-    stand_in.says(*pages([usual], [{"revenue": "1", "late": 2}], [{"late": "z"}], [{"late": 1}]))
-    whole = table(variant)
+    bench.says(*pages([usual], [{"revenue": "1", "late": 2}], [{"late": "z"}], [{"late": 1}]))
+    whole = table(bench.variant)
     assert whole["late"].to_pylist() == [None, "2", "z", "1"]
     assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
         "late has values without a common type, so its column is text."
@@ -374,27 +361,25 @@ def test_a_column_that_becomes_text_is_named_once(
 
 
 def test_texts_of_one_form_that_is_not_known_are_said_to_be_so(
-    variant: Variant, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = [{"event_time": f"15 Jan 2026, {hour} o'clock", "revenue": "$1.50"} for hour in (3, 4)]
-    stand_in.says(*pages(rows, [{"revenue": "2.5"}]))
-    assert table(variant)["revenue"].to_pylist() == ["$1.50", "$1.50", "2.5"]
+    bench.says(*pages(rows, [{"revenue": "2.5"}]))
+    assert table(bench.variant)["revenue"].to_pylist() == ["$1.50", "$1.50", "2.5"]
     assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
         f"{name} has texts in a form that is not known, so its column is text."
         for name in ("event_time", "revenue")
     ]
 
 
-def test_money_is_wide_from_the_first_amount_that_needs_it(
-    variant: Variant, stand_in: StandIn
-) -> None:
+def test_money_is_wide_from_the_first_amount_that_needs_it(bench: Bench) -> None:
     amounts = [("1.5", "2"), (LARGE,), ("-3",)]
     found = [[{"event_id": each, "revenue": each} for each in page] for page in amounts]
-    stand_in.says(*pages(*found))
-    types = [each.schema.field("revenue").type for each in batches(variant)]
+    bench.says(*pages(*found))
+    types = [each.schema.field("revenue").type for each in batches(bench.variant)]
     assert types == [NARROW, WIDE, WIDE]
-    stand_in.says(*pages(*found))
-    whole = table(variant)
+    bench.says(*pages(*found))
+    whole = table(bench.variant)
     assert whole.schema.field("revenue").type == WIDE
     assert whole["revenue"].to_pylist() == [*map(Decimal, ("1.5", "2", LARGE, "-3"))]
 

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.client.bench import Bench
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import Variant
 
@@ -281,21 +282,19 @@ def fetch(variant: Variant, service: Service, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("service", RIGHT, ids=str)
-def test_a_whole_export_arrives_as_it_is(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, service: Service
-) -> None:
-    serve(stand_in, service)
-    assert fetch(variant, service, tmp_path).read_bytes() == service.content
+def test_a_whole_export_arrives_as_it_is(bench: Bench, tmp_path: Path, service: Service) -> None:
+    serve(bench.stand_in, service)
+    assert fetch(bench.variant, service, tmp_path).read_bytes() == service.content
     assert len([*tmp_path.iterdir()]) == 1
 
 
 @pytest.mark.parametrize("service", WRONG, ids=str)
 def test_anything_else_is_a_typed_error_and_no_file(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, service: Service
+    bench: Bench, tmp_path: Path, service: Service
 ) -> None:
-    serve(stand_in, service)
+    serve(bench.stand_in, service)
     with pytest.raises((errors.DownloadError, errors.ProtocolError)):
-        fetch(variant, service, tmp_path)
+        fetch(bench.variant, service, tmp_path)
     assert [path for path in tmp_path.iterdir() if ".part" not in path.suffixes] == []
 
 
@@ -307,11 +306,11 @@ def test_anything_else_is_a_typed_error_and_no_file(
     ],
 )
 def test_a_file_in_another_form_says_what_helps(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, body: bytes, headers: Any, remedy: str
+    bench: Bench, tmp_path: Path, body: bytes, headers: Any, remedy: str
 ) -> None:
-    serve(stand_in, Service("another form", body, headers=headers, suffix=".gz"))
+    serve(bench.stand_in, Service("another form", body, headers=headers, suffix=".gz"))
     with pytest.raises(errors.DownloadError) as wrong:
-        variant.call("export", DAY, to=tmp_path / "day.csv.gz", timeout=60)
+        bench.call("export", DAY, to=tmp_path / "day.csv.gz", timeout=60)
     assert remedy in wrong.value.remedy
 
 
@@ -319,8 +318,7 @@ def test_a_file_in_another_form_says_what_helps(
 @pytest.mark.parametrize("check", ["auto", "none"])
 @pytest.mark.parametrize("count", [1370, None])
 def test_a_last_record_without_a_line_end_may_be_cut(
-    variant: Variant,
-    stand_in: StandIn,
+    bench: Bench,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     body: bytes,
@@ -334,13 +332,13 @@ def test_a_last_record_without_a_line_end_may_be_cut(
     announced = Service("announced", body, count=count, order=size)
     ended = Service("ended", body, count=count, until_closed=True)
     for service in (framed, announced, ended):
-        serve(stand_in, service)
+        serve(bench.stand_in, service)
         caplog.clear()
         if check == "auto" and service is ended:
             with pytest.raises(errors.DownloadError, match=r'no line end.*check="none"'):
-                variant.call("export", DAY, to=target, check=check)
+                bench.call("export", DAY, to=target, check=check)
             continue
-        variant.call("export", DAY, to=target, check=check)
+        bench.call("export", DAY, to=target, check=check)
         assert target.read_bytes() == body
         target.unlink()
         said = [text for text in caplog.messages if "has no line end" in text]
@@ -348,11 +346,9 @@ def test_a_last_record_without_a_line_end_may_be_cut(
 
 
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
-def test_a_zip_archive_is_named(
-    variant: Variant, stand_in: StandIn, tmp_path: Path, form: str
-) -> None:
+def test_a_zip_archive_is_named(bench: Bench, tmp_path: Path, form: str) -> None:
     service = Service("zip", archive("events.csv", CSV), form=form)
-    serve(stand_in, service)
+    serve(bench.stand_in, service)
     with pytest.raises(errors.DownloadError, match="is a zip archive"):
-        fetch(variant, service, tmp_path)
-    assert [asked.path for asked in stand_in.asked].count("/f") == 1
+        fetch(bench.variant, service, tmp_path)
+    assert [asked.path for asked in bench.asked].count("/f") == 1
