@@ -8,8 +8,8 @@ import pkgutil
 import re
 
 import pytest
-from tests.arrows import SOURCES
 from tests.cli.run import Run
+from tests.test_architecture import SOURCES
 
 from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.core.remedies import WORDS
