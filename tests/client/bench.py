@@ -1,5 +1,6 @@
 """A client on the bench: a stand-in for its service, and the client itself, in one variant."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,28 @@ class Bench:
 
     def says(self, *answers: Say, **by_name: list[Say]) -> None:
         self.stand_in.says(*answers, **by_name)
+
+    def holds(
+        self,
+        stored: Sequence[Any] | Callable[[int], Sequence[Any]],
+        size: int = 0,
+        *,
+        totals: bool = True,
+        **beside: Any,
+    ) -> None:
+        """Answer each query with its page of what is stored, by then or for a page's number.
+
+        A page has `size` events if the service has a size of its own.
+        """
+
+        def script(asked: Asked) -> Say:
+            number = int(asked.query["page"])
+            rows = stored(number) if callable(stored) else stored
+            end = number * (most := size or int(asked.query["per_page"]))
+            total = {"total": len(rows)} if totals else {}
+            return Say({"events": rows[end - most : end], **total, **beside})
+
+        self.script = script
 
     def call(self, name: str, *args: Any, **options: Any) -> Any:
         return self.variant.call(name, *args, **options)

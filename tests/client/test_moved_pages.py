@@ -180,13 +180,7 @@ def test_events_stored_twice_do_not_hide_that_one_is_missing(bench: Bench, total
 
 def test_a_copy_does_not_stand_for_an_event_that_went(bench: Bench) -> None:
     """A repeat starts a second attempt, before which x came in front and c went."""
-
-    def script(asked: Asked) -> Say:
-        page, size = int(asked.query["page"]), int(asked.query["per_page"])
-        events = rows(*("abbc" if len(bench.asked) < 3 else "xabb"))
-        return Say({"events": events[(page - 1) * size : page * size], "total": 4})
-
-    bench.script = script
+    bench.holds(lambda _page: rows(*("abbc" if len(bench.asked) < 3 else "xabb")))
     with pytest.raises(ProtocolError, match="of 2026-01-15"):
         bench.rows(DAY, split="none", per_page=2)
 
@@ -206,12 +200,7 @@ def test_a_copy_that_counts_once_does_not_hide_an_event_that_came(bench: Bench) 
 def test_copies_on_two_pages_are_an_error_that_tells_how_to_pull_them(bench: Bench) -> None:
     """Pages that moved, or were ordered anew, have an event twice and lack another one."""
     events = rows(*"abccd")
-
-    def script(asked: Asked) -> Say:
-        page, size = int(asked.query["page"]), int(asked.query["per_page"])
-        return Say({"events": events[(page - 1) * size : page * size], "total": 5})
-
-    bench.script = script
+    bench.holds(events)
     with pytest.raises(ProtocolError, match="counts 5 events") as raised:
         bench.rows(DAY, split="none", per_page=3)
     assert (raised.value.remedy.code, raised.value.remedy.option) == ("other_pages", "per_page")
@@ -393,12 +382,7 @@ def test_a_slice_is_asked_three_times_at_most(
 def test_events_that_went_are_not_counted_for_others(bench: Bench) -> None:
     """The second attempt has three of four events, and its first page counts one that went, too."""
     stored = iter(["abcde", "abcde", "bcde", "bcde", "bcd", "bcd"])
-
-    def script(asked: Asked) -> Say:
-        left, last = next(stored, "bcd"), 2 * int(asked.query["page"])
-        return Say({"events": rows(*left[last - 2 : last]), "total": len(left)})
-
-    bench.script = script
+    bench.holds(lambda _page: rows(*next(stored, "bcd")), size=2)
     with pytest.raises(ProtocolError, match="counts 3 events in 2026-01-15, but 4 arrived"):
         bench.rows(DAY, split="none", per_page=2)
 
@@ -598,20 +582,13 @@ def test_late_events_between_two_runs_are_noticed(
     bench: Bench, late: str, has_totals: bool
 ) -> None:
     """A page of a resumed pull, not always its first, has events that the earlier run yielded."""
-    stored = rows(*"abcdef")
-
-    def script(asked: Asked) -> Say:
-        end = int(asked.query["page"]) * (size := int(asked.query["per_page"]))
-        beside = {"total": len(stored)} if has_totals else {}
-        return Say({"events": stored[end - size : end], **beside})
-
-    bench.script = script
+    bench.holds(rows(*"abcdef"), totals=has_totals)
     tokens = [page.token for page in bench.pages(DAY, split="none", per_page=2)]
-    stored = rows(*late, *"abcdef")
+    bench.holds(rows(*late, *"abcdef"), totals=has_totals)
     expected = r"counts .* but|Pages 1 and \d .* are the same|Page 1 .* has other events"
     with pytest.raises(ProtocolError, match=expected):
         bench.rows(DAY, split="none", per_page=2, resume=tokens[0], check="auto")
-    stored = rows(*"abcdefy")
+    bench.holds(rows(*"abcdefy"), totals=has_totals)
     taken = bench.rows(DAY, split="none", per_page=2, resume=tokens[0])
     assert [row["event_id"] for row in taken] == [*"cdefy"]
 
@@ -622,12 +599,7 @@ def test_another_order_between_two_runs_is_an_error(
 ) -> None:
     """Without a total, only the last page that was yielded, once more, shows another order."""
     stored = [{"event_id" if has_ids else "n": name} for name in "abcdef"]
-
-    def script(asked: Asked) -> Say:
-        end = 2 * int(asked.query["page"])
-        return Say({"events": stored[end - 2 : end]})
-
-    bench.script = script
+    bench.holds(stored, size=2, totals=False)
     options: dict[str, Any] = {"split": "none", "per_page": 2}
     tokens = [page.token for page in bench.pages(DAY, **options)]
     bench.asked.clear()
@@ -649,12 +621,7 @@ def test_a_token_remembers_events_that_a_total_would_count_again(
 ) -> None:
     """As many events come as the service counts, in another order than in the earlier run."""
     stored = [{"event_id" if has_ids else "n": f"e{number}"} for number in range(40)]
-
-    def script(asked: Asked) -> Say:
-        end = 5 * int(asked.query["page"])
-        return Say({"events": stored[end - 5 : end], "total": 40})
-
-    bench.script = script
+    bench.holds(stored, size=5)
     options: dict[str, Any] = {"split": "none", "per_page": 5}
     token = bench.pages(DAY, **options)[at - 1].token
     bench.asked.clear()
@@ -672,12 +639,7 @@ def test_late_events_without_an_id_between_two_runs_are_noticed(
 ) -> None:
     """As many events come as the service counts: those that came late are missing, others twice."""
     stored = [{"n": number} for number in range(48)]
-
-    def script(asked: Asked) -> Say:
-        end = 12 * int(asked.query["page"])
-        return Say({"events": stored[end - 12 : end], "total": len(stored)})
-
-    bench.script = script
+    bench.holds(stored, size=12)
     options: dict[str, Any] = {"split": "none", "per_page": 12}
     token = bench.pages(DAY, **options)[at - 1].token
     stored[:0] = [{"n": -number} for number in range(1, late + 1)]
@@ -691,12 +653,7 @@ def test_late_events_without_an_id_between_two_runs_are_noticed(
 def test_equal_events_with_a_shared_id_come_in_a_resumed_pull(bench: Bench) -> None:
     """An id of events that differ is none, so an equal event of a later page is another one."""
     stored = [{"event_id": "u", "n": number} for number in (0, 1, 2, 3, 0, 4)]
-
-    def script(asked: Asked) -> Say:
-        end = 2 * int(asked.query["page"])
-        return Say({"events": stored[end - 2 : end], "total": len(stored)})
-
-    bench.script = script
+    bench.holds(stored, size=2)
     options: dict[str, Any] = {"split": "none", "per_page": 2}
     token = bench.pages(DAY, **options)[1].token
     assert bench.rows(DAY, **options, resume=token) == stored[4:]
@@ -721,23 +678,11 @@ def test_on_drift_is_checked(bench: Bench) -> None:
     assert bench.asked == []
 
 
-def numbered(counts: list[int]) -> Any:
-    """Page n of as many events as there are by then, two on a page."""
-
-    def script(asked: Asked) -> Say:
-        page = int(asked.query["page"])
-        count = counts[page - 1]
-        found = rows(*(f"e{at}" for at in range(page * 2 - 2, min(page * 2, count))))
-        return Say({"events": found, "total": count})
-
-    return script
-
-
 def test_events_that_come_at_the_end_are_no_drift(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench.script = numbered([4, 5, 5])
-    assert bench.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
+    bench.holds(lambda page: rows(*("abcd" if page == 1 else "abcde")), size=2)
+    assert bench.rows(DAY, split="none") == rows(*"abcde")
     assert caplog.messages == []
 
 
@@ -745,14 +690,8 @@ def test_events_that_go_while_they_are_read_move_others(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An hour that is replaced by less: its old events are gone, but were handed on."""
-    stored = [f"e{at}" for at in range(6)]
-
-    def script(asked: Asked) -> Say:
-        page = int(asked.query["page"])
-        del stored[: 2 if page == 2 and len(stored) == 6 else 0]
-        return Say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
-
-    bench.script = script
+    first_looks = iter(["abcdef"])
+    bench.holds(lambda _page: rows(*next(first_looks, "cdef")), size=2)
     with pytest.raises(ProtocolError, match="counts 4 events in 2026-01-15, but 6 arrived"):
         bench.rows(DAY, split="none")
 

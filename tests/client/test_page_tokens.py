@@ -213,18 +213,6 @@ class Drifts(Observer):
         self.found.append(info)
 
 
-def serve(stand_in: StandIn, stored: list[Any], *, totals: bool = True) -> None:
-    """An hour of these events, which may change between the answers."""
-
-    def script(asked: Asked) -> Say:
-        size = int(asked.query["per_page"])
-        end = int(asked.query["page"]) * size
-        says = {"total": len(stored)} if totals else {}
-        return Say({"events": stored[end - size : end], **says})
-
-    stand_in.script = script
-
-
 def named(*names: str) -> list[dict[str, str]]:
     return [{"event_id": each} for each in names]
 
@@ -246,7 +234,7 @@ def test_events_behind_max_events_come_later(
     """A page that `max_events` cut comes again as a whole."""
     drifts = Drifts()
     variant = bench.open(observer=drifts)
-    serve(bench.stand_in, numbered(25), totals=totals)
+    bench.holds(numbered(25), totals=totals)
     pages = variant.pages(DATE, max_events=first, **HOUR)
     assert len(rows_of(pages)) == min(first, 25)
     rest = variant.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
@@ -256,7 +244,7 @@ def test_events_behind_max_events_come_later(
 
 
 def test_pages_of_text_are_the_same(bench: Bench) -> None:
-    serve(bench.stand_in, numbered(25))
+    bench.holds(numbered(25))
     query = bench.client.events(DATE, max_events=15, check="none", **HOUR)
     pages = bench.all_of(query.text_pages())
     query = bench.client.events(DATE, resume=pages[-1].token, check="none", **HOUR)
@@ -282,7 +270,7 @@ def test_days_and_hours_behind_a_cut_page(bench: Bench) -> None:
 
 @pytest.mark.parametrize("first", [5, 9])
 def test_events_of_a_cut_page_that_are_known_come_once(bench: Bench, first: int) -> None:
-    serve(bench.stand_in, numbered(25))
+    bench.holds(numbered(25))
     seen = SeenEvents(["e0", "e3", "e4", "e12"])
     pages = bench.pages(DATE, max_events=first, seen=seen, **HOUR)
     assert len(rows_of(pages)) == first
@@ -297,7 +285,7 @@ def test_a_token_brings_the_size_of_its_pages(
     bench: Bench, asked: int | None, then: dict[str, int]
 ) -> None:
     """`max_events` alone makes pages smaller; where a size was given, it is that."""
-    serve(bench.stand_in, numbered(25))
+    bench.holds(numbered(25))
     pages = bench.pages(DATE, hour=3, max_events=10, per_page=asked)
     size = asked or 10
     assert rows_of(pages) == numbered(10)
@@ -316,7 +304,7 @@ def test_a_token_brings_the_size_of_its_pages(
 
 
 def test_a_finished_pull_asks_for_nothing(bench: Bench) -> None:
-    serve(bench.stand_in, numbered(25))
+    bench.holds(numbered(25))
     token = bench.pages(DATE, max_events=5)[-1].token
     query = bench.client.events(DATE, max_events=5, resume=token)
     assert (query.plan.least_requests, query.plan.most_requests) == (0, 0)
@@ -329,7 +317,7 @@ def test_a_finished_pull_asks_for_nothing(bench: Bench) -> None:
 def test_a_resumed_slice_that_is_short_is_an_error(bench: Bench) -> None:
     """Which events the earlier run handed out is not known, so they cannot be asked again."""
     stored = numbered(25)
-    serve(bench.stand_in, stored)
+    bench.holds(stored)
     token = bench.pages(DATE, **HOUR)[0].token
     stored[0:0] = numbered(28)[25:]
     del stored[:6]
@@ -445,14 +433,8 @@ def test_a_token_and_what_was_seen(variant: Variant, pages_of_two: StandIn) -> N
 
 def test_events_that_share_an_id_on_other_pages_are_kept(bench: Bench) -> None:
     """An id that an impression and its click share is of both, also when a page lies between."""
-
-    def script(asked: Asked) -> Say:
-        page = int(asked.query["page"])
-        kinds = ["ad_request", "impression", "click", "complete"][page * 2 - 2 : page * 2]
-        rows = [{"event_id": "auction", "event_type": kind} for kind in kinds]
-        return Say({"events": rows, "total": 4})
-
-    bench.script = script
+    kinds = ["ad_request", "impression", "click", "complete"]
+    bench.holds([{"event_id": "auction", "event_type": kind} for kind in kinds], size=2)
     seen = SeenEvents()
     assert len(bench.rows(FIRST, split="none", per_page=2, seen=seen)) == 4
     assert ("auction" in seen, seen.repeated) == (True, 0)

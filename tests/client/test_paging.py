@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 from tests.client.bench import Bench
-from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES, Variant
 
 from adanalytics_client import Client, Event, Observer, RetryPolicy, SeenEvents, ServiceProfile
@@ -425,16 +425,6 @@ def ids(found: list[Any]) -> list[str]:
     return [each["event_id"] for each in found]
 
 
-def paged(total: int, size: int) -> Script:
-    """A service of `total` events that never gives more than `size` a page and says nothing."""
-
-    def script(asked: Asked) -> Say:
-        first = (int(asked.query["page"]) - 1) * size
-        return Say({"events": rows(first, min(total, first + size))})
-
-    return script
-
-
 @BOTH_LIBRARIES
 def test_a_day_is_24_hourly_requests_in_order(bench: Bench) -> None:
     def script(asked: Asked) -> Say:
@@ -500,16 +490,12 @@ def test_an_empty_error_is_none(bench: Bench, error: Any) -> None:
 
 @pytest.mark.parametrize("unknown", [{"total": "many"}, {"total": -1}, {"total_pages": 0}])
 def test_a_total_that_cannot_be_loses_nothing(bench: Bench, unknown: dict[str, int]) -> None:
-    def script(asked: Asked) -> Say:
-        page = int(asked.query["page"])
-        return Say({"events": rows(page * 10 - 10, min(page * 10, 25)), **unknown})
-
-    bench.script = script
+    bench.holds(rows(0, 25), size=10, totals=False, **unknown)
     assert ids(bench.rows(DAY, split="none")) == ids(rows(0, 25))
 
 
 def test_pages_name_their_slice(bench: Bench) -> None:
-    bench.script = paged(3, 2)
+    bench.holds(rows(0, 3), size=2, totals=False)
     first, second = bench.pages(DAY, split="none")
     assert (first.number, len(first), first.last) == (1, 2, False)
     assert (second.number, len(second), second.last) == (2, 1, True)
@@ -604,11 +590,7 @@ def test_a_count_of_other_days_or_hours_is_an_error(dialect: str, options: dict[
 
 
 def test_without_a_total_events_are_read_to_be_counted(bench: Bench) -> None:
-    def script(asked: Asked) -> Say:
-        size, page = int(asked.query["per_page"]), int(asked.query["page"])
-        return Say([{"event_id": at} for at in range(3)][size * (page - 1) : size * page])
-
-    bench.script = script
+    bench.holds([{"event_id": at} for at in range(3)], totals=False)
     assert bench.on(bench.client.events(DAY, split="none"), "count") == 3
 
 
