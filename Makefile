@@ -194,9 +194,8 @@ format: $(STAMP)  ## fix formatting and lint automatically
 	@$(BIN)/ruff format .
 
 # What is listed by hand: names, pages, layers and generated files; nothing that pulls.
-FORM := tests/test_parity.py tests/test_packaging.py tests/test_architecture.py tests/cli/test_catalogue.py \
-  tests/cli/test_reference_page.py tests/server/test_openapi.py tests/client/test_public_values.py \
-  tests/cli/test_data_dictionary.py
+FORM := tests/test_parity.py tests/test_packaging.py tests/test_architecture.py tests/cli/test_help.py \
+  tests/cli/test_generated_pages.py tests/server/test_openapi.py tests/client/test_surface.py
 
 form: $(STAMP)  ## run the tests of what is listed in several places, in half a minute
 	@$(BIN)/python -m pytest -q -n $(WORKERS) $(FORM)

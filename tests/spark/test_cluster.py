@@ -1,14 +1,18 @@
-"""Spark with two executor processes; the journal of the reference server is the witness."""
+"""Spark with two executor processes, its documents and its example; the journal is the witness."""
 
 import os
 import signal
+import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
+import pyarrow.dataset
 import pytest
 from pyspark.sql import SparkSession
+from tests.programs import run_program
 from tests.server_answers import answer, operations
 from tests.spark.on_spark import FIRST, SECOND, command_line_of, processes_of, rows_of
+from tests.test_docs import SPARK_PAGE, code_of
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, DatasetError
@@ -87,3 +91,53 @@ def test_a_restated_hour_of_a_table_is_read_once(
     assert {"date", "hour"} <= {*read.columns}
     assert read.where("hour = 3").count() == 1
     assert read.count() == held < 300
+
+
+QUICK = """
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.driver.memory 512m
+spark.sql.session.timeZone UTC
+spark.ui.showConsoleProgress false
+"""
+
+EXAMPLES = """
+import doctest
+
+import adanalytics_client.spark
+
+done = doctest.testmod(adanalytics_client.spark, extraglobs={**globals()})
+assert done.attempted == 2
+assert done.failed == 0
+"""
+
+
+def test_the_page_and_the_docstrings_run(server: LocalServer, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([*code_of(SPARK_PAGE, tests=False), EXAMPLES]))
+    (tmp_path / "spark-defaults.conf").write_text(QUICK)
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("PYSPARK_PYTHON", None)
+    done = run_program([sys.executable, program], cwd=tmp_path, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "spark_job.py"
+
+
+def test_the_example_writes_hours_and_prints_the_figures_of_the_service(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client.from_env() as client:
+        events = client.events(FIRST, SECOND).to_arrow()
+        summary = client.summary(FIRST, SECOND, group_by="day").rows
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    done = run_program([sys.executable, EXAMPLE, str(FIRST), str(SECOND)], timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert server.api_key not in done.stdout + done.stderr
+    shown = [line.split("|") for line in done.stdout.splitlines() if line.startswith("|2026")]
+    assert [[cell.strip() for cell in line[1:-1]] for line in shown] == [
+        [str(row.date), str(row.impressions), str(row.revenue)] for row in summary
+    ]
+    written = pyarrow.dataset.dataset("events/data", schema=events.schema)
+    assert rows_of(written.to_table()) == rows_of(events)
