@@ -27,6 +27,8 @@ from adanalytics_client._base.quantities import in_bytes
 from adanalytics_client._progress.progress import Progress
 from adanalytics_server.local import LocalServer, Sample
 
+pytestmark = pytest.mark.usefixtures("service")
+
 DAY = "2026-01-15"
 
 
@@ -71,7 +73,7 @@ def test_a_file_of_any_format_is_compared_with_the_count(
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
 def test_the_progress_shows_the_bytes_of_the_file(
-    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     sizes: list[int] = []
     monkeypatch.setattr(Progress, "output", lambda _self, info: sizes.append(info.size))
@@ -103,7 +105,7 @@ def test_a_json_array(run: Run, expected: list[dict[str, Any]]) -> None:
     assert json.loads(run("events", DAY, "-f", "json").stdout) == expected
 
 
-def test_an_empty_day_in_every_form(run: Run, service: LocalServer) -> None:
+def test_an_empty_day_in_every_form(run: Run) -> None:
     assert run("events", "yesterday").stdout == ""
     assert run("events", "yesterday", "-f", "json").stdout == "[]\n"
     assert run("events", "yesterday", "-f", "csv").stdout.startswith("event_id,event_time,")
@@ -151,7 +153,7 @@ def test_an_empty_month_is_one_page(run: Run, service: LocalServer) -> None:
 
 
 @pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 2), ("none", 1)])
-def test_split(run: Run, service: LocalServer, split: str, requests: int) -> None:
+def test_split(run: Run, split: str, requests: int) -> None:
     result = run("-v", "events", DAY, "2026-01-16", "--split", split)
     assert len(result.stdout.splitlines()) == 4_000
     count = 1
@@ -197,7 +199,7 @@ def test_a_table_shows_the_first_events_and_says_so(
 
 
 def test_a_wide_terminal_shows_more_fields_of_an_event(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -244,9 +246,7 @@ def test_a_table_file_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
         gather_output((), piped="jsonl")({"chosen_format": "parquet"})
 
 
-def test_csv_to_a_file(
-    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_csv_to_a_file(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A file needs no scratch folder, which a kill would leave behind.
     monkeypatch.setattr("tempfile.mkdtemp", None)
     target = folder / "january.csv"
@@ -265,7 +265,7 @@ def test_csv_to_a_file(
 
 @pytest.mark.parametrize("names", [["a.csv", "b.csv"], ["a.csv"]], ids=["several", "one"])
 def test_a_folder_gets_all_files_of_an_export(
-    run: Run, service: LocalServer, httpserver: HTTPServer, folder: Path, names: list[str]
+    run: Run, httpserver: HTTPServer, folder: Path, names: list[str]
 ) -> None:
     api = "/api/partners/acme/ad-analytics"
     urls = [httpserver.url_for(name) for name in names]
@@ -290,7 +290,7 @@ def test_a_folder_gets_all_files_of_an_export(
     assert (shown["file"], shown["events"], shown["bytes"]) == (str(folder), len(names), None)
 
 
-def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> None:
+def test_the_result_as_json(run: Run, folder: Path) -> None:
     target = folder / "day.csv"
     shown = json.loads(run("export", "2026-01-15", "--json", "-o", str(target)).stdout)
     seconds, requests = shown.pop("seconds"), shown.pop("requests")
@@ -307,16 +307,14 @@ def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["day.jsonl.gz", "day.JSONL.GZ"])
-def test_the_suffix_gives_format_and_compression(
-    run: Run, service: LocalServer, tmp_path: Path, name: str
-) -> None:
+def test_the_suffix_gives_format_and_compression(run: Run, tmp_path: Path, name: str) -> None:
     target = tmp_path / name
     assert run("export", "2026-01-15", "-o", str(target)).exit_code == 0
     lines = gzip.decompress(target.read_bytes()).splitlines()
     assert lines == run("events", "2026-01-15").stdout_bytes.splitlines()
 
 
-def test_stdout(run: Run, service: LocalServer) -> None:
+def test_stdout(run: Run) -> None:
     result = run("export", "2026-01-15", "--format", "jsonl")
     assert result.stdout == run("events", "2026-01-15").stdout
 
@@ -337,15 +335,13 @@ OTHER_FORMATS = [form for form in FORMATS.values() if form.name not in EXPORT_FO
 
 
 @pytest.mark.parametrize("suffix", [suffix for form in OTHER_FORMATS for suffix in form.suffixes])
-def test_the_suffix_of_another_output(
-    run: Run, service: LocalServer, tmp_path: Path, suffix: str
-) -> None:
+def test_the_suffix_of_another_output(run: Run, tmp_path: Path, suffix: str) -> None:
     result = run("export", "2026-01", "-o", str(tmp_path / f"january.{suffix}"))
     assert result.exit_code == 2
     assert ".csv, .jsonl or .parquet" in result.stderr
 
 
-def test_parquet(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_parquet(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="the server writes parquet only with pyarrow")
     target = tmp_path / "january.parquet"
     assert run("export", "2026-01", "-o", str(target)).exit_code == 0

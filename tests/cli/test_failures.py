@@ -25,6 +25,8 @@ from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.remedies import REMEDIES, remedy
 from adanalytics_server.local import LocalServer
 
+pytestmark = pytest.mark.usefixtures("service")
+
 
 @pytest.mark.parametrize("entry", _TABLE)
 def test_the_table_names_classes_that_exist(entry: str) -> None:
@@ -98,7 +100,7 @@ def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
     assert (told["error"], told["url"]) == ("Not found (404).", url)
 
 
-def test_debug_adds_the_traceback_without_secrets(run: Run, service: LocalServer) -> None:
+def test_debug_adds_the_traceback_without_secrets(run: Run) -> None:
     secret = "my-very-own-secret"
     result = run("--debug", "dates", "--partner", "nobody", env={"ADANALYTICS_API_KEY": secret})
     assert "Traceback (most recent call last)" in result.stderr
@@ -107,7 +109,7 @@ def test_debug_adds_the_traceback_without_secrets(run: Run, service: LocalServer
 
 
 def test_debug_hides_secrets_that_an_error_repeats(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def repeat(_client: Client) -> None:
         raise ZeroDivisionError("sent my-very-own-secret")
@@ -119,9 +121,7 @@ def test_debug_hides_secrets_that_an_error_repeats(
     assert "my-very-own-secret" not in result.stderr
 
 
-def test_no_defect_is_shown_as_a_traceback(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_defect_is_shown_as_a_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_client: Client) -> None:
         raise ZeroDivisionError("of a defect")
 
@@ -145,12 +145,7 @@ def test_no_defect_is_shown_as_a_traceback(
     ids=["threads", "memory", "files", "memory of the system"],
 )
 def test_what_ran_out_is_no_bug(
-    run: Run,
-    service: LocalServer,
-    monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
-    what: str,
-    remedy: str,
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, what: str, remedy: str
 ) -> None:
     def fail(_client: Client) -> None:
         raise error
@@ -172,7 +167,7 @@ def test_what_ran_out_is_no_bug(
     ids=["of the client", "of a defect"],
 )
 def test_a_long_text_from_elsewhere_is_cut(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, error: Exception
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(_client: Client) -> None:
         raise error

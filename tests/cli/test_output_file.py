@@ -34,6 +34,8 @@ from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
 
+pytestmark = pytest.mark.usefixtures("service")
+
 
 def names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
@@ -189,9 +191,7 @@ def run_into_a_pipe(words: tuple[str, ...], place: Path) -> "subprocess.Popen[by
 
 
 @pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
-def test_a_link_to_stdout_is_written_and_stays(
-    service: LocalServer, folder: Path, words: tuple[str, ...]
-) -> None:
+def test_a_link_to_stdout_is_written_and_stays(folder: Path, words: tuple[str, ...]) -> None:
     piped = run_into_a_pipe(words, folder / "stdout")
     out, err = piped.communicate(timeout=60)
     assert (piped.returncode, err) == (0, b"")
@@ -202,7 +202,7 @@ def test_a_link_to_stdout_is_written_and_stays(
 
 @pytest.mark.parametrize("words", OUTPUTS[3:], ids=" ".join)
 def test_a_named_pipe_whose_reader_went_away_ends_it_silently(
-    service: LocalServer, folder: Path, words: tuple[str, ...]
+    folder: Path, words: tuple[str, ...]
 ) -> None:
     piped = run_into_a_pipe(words, folder / "stdout")
     assert piped.stdout is not None
@@ -213,7 +213,7 @@ def test_a_named_pipe_whose_reader_went_away_ends_it_silently(
     piped.stderr.close()
 
 
-def test_an_export_keeps_a_link(run: Run, service: LocalServer, folder: Path) -> None:
+def test_an_export_keeps_a_link(run: Run, folder: Path) -> None:
     (folder / "real.csv").touch()
     (folder / "link.csv").symlink_to("real.csv")
     assert run("export", "2026-01-15", "-o", str(folder / "link.csv")).exit_code == 0
@@ -223,9 +223,7 @@ def test_an_export_keeps_a_link(run: Run, service: LocalServer, folder: Path) ->
 
 
 @pytest.mark.parametrize("words", [("events",), ("events", "-f", "csv"), ("export",)])
-def test_a_disk_that_fills_up_is_named(
-    service: LocalServer, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_a_disk_that_fills_up_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
     """Files of the process may only grow to 64 KiB, which is less than the data."""
     suffix = "csv" if words != ("events",) else "jsonl"
     target = tmp_path / f"day.{suffix}"
@@ -328,7 +326,7 @@ def test_a_power_cut_loses_nothing_that_was_reported(
 
 
 def test_a_file_system_that_syncs_no_folders_is_enough(
-    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     Disk(monkeypatch, folders=False)

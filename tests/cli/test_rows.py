@@ -27,7 +27,8 @@ from adanalytics_cli.output.calendar_chart import SHADES, Coverage, draw_calenda
 from adanalytics_cli.output.formats import FORMATS, Output
 from adanalytics_cli.output.row_output import Listing, Row, TextRows, csv_line
 from adanalytics_cli.output.summary_chart import BLOCKS, LETTERS, Bar, Ink, draw_bars
-from adanalytics_server.local import LocalServer
+
+pytestmark = pytest.mark.usefixtures("service")
 
 SCREEN = Terminal(interactive=True, color=False, width=40)
 PIPE = Terminal(interactive=False, color=False, width=80)
@@ -250,7 +251,7 @@ def test_a_value_is_never_cut() -> None:
     assert line == f"~ #### {'1' * 30}"
 
 
-def test_the_days_of_the_service(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_the_days_of_the_service(run: Run, tmp_path: Path) -> None:
     shown = run("dates", "2026-01-14", "2026-01-17", "--chart")
     assert shown.exit_code == 0
     assert shown.stdout.splitlines() == [
@@ -271,7 +272,7 @@ def test_the_days_of_the_service(run: Run, service: LocalServer, tmp_path: Path)
     assert target.read_text() == shown.stdout
 
 
-def test_a_calendar_shows_where_the_data_stopped(run: Run, service: LocalServer) -> None:
+def test_a_calendar_shows_where_the_data_stopped(run: Run) -> None:
     """It is the 20th, which is not over; days to come are not missing."""
     stopped = [
         "        1   5    10   15   20   25   30",
@@ -288,7 +289,7 @@ def test_a_calendar_shows_where_the_data_stopped(run: Run, service: LocalServer)
     assert "Data on 0 of 1 day." in run("dates", "today", "--chart").stdout
 
 
-def test_a_calendar_of_ages_is_refused(run: Run, service: LocalServer) -> None:
+def test_a_calendar_of_ages_is_refused(run: Run) -> None:
     """As a service lists that has events of the year 1; a line a month would be a megabyte."""
     done = run("dates", "0001-01-01", "2026-01-16", "--chart")
     assert (done.exit_code, done.stdout) == (1, "")
@@ -296,7 +297,7 @@ def test_a_calendar_of_ages_is_refused(run: Run, service: LocalServer) -> None:
     assert "Give START and END." in done.stderr
 
 
-def test_a_chart_draws_what_it_is_sorted_by(run: Run, service: LocalServer) -> None:
+def test_a_chart_draws_what_it_is_sorted_by(run: Run) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--chart", "--top", "3"]
     title, *bars = run(*words, "--sort", "-CTR").stdout.splitlines()
     assert (title, bars[3:]) == ("CTR", ["", "2026-01-01 to 2026-01-20 in UTC. 3 of 11 rows."])
@@ -306,7 +307,7 @@ def test_a_chart_draws_what_it_is_sorted_by(run: Run, service: LocalServer) -> N
     assert run(*words, "--sort", "campaign").stdout.startswith("impressions\n")
 
 
-def test_the_bars_of_a_summary(run: Run, service: LocalServer) -> None:
+def test_the_bars_of_a_summary(run: Run) -> None:
     total = run("summary", "2026-01", "--chart").stdout.splitlines()
     assert total[0] == "events"
     assert [line.split()[0] for line in total[1:4]] == ["requests", "impressions", "starts"]
@@ -326,15 +327,13 @@ def test_the_bars_of_a_summary(run: Run, service: LocalServer) -> None:
     assert rows[1].split(",")[rows[0].split(",").index("revenue")] == days[5].split()[-1]
 
 
-def test_color_is_for_those_who_see_it(run: Run, service: LocalServer) -> None:
+def test_color_is_for_those_who_see_it(run: Run) -> None:
     assert "\x1b[32m██\x1b[0m" in run("--color", "always", "dates", "--chart").stdout
     assert "\x1b" not in run("dates", "--chart").stdout
 
 
 def test_a_locale_without_blocks_gets_letters(
-    spawn: Callable[..., "subprocess.Popen[bytes]"],
-    service: LocalServer,
-    monkeypatch: pytest.MonkeyPatch,
+    spawn: Callable[..., "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     bars, _ = spawn("summary", "2026-01", "-g", "campaign", "--chart").communicate()
@@ -345,9 +344,7 @@ def test_a_locale_without_blocks_gets_letters(
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html"])
-def test_a_picture_shows_what_the_terminal_shows(
-    run: Run, service: LocalServer, tmp_path: Path, suffix: str
-) -> None:
+def test_a_picture_shows_what_the_terminal_shows(run: Run, tmp_path: Path, suffix: str) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--chart", "--round", "2"]
     target = tmp_path / f"campaigns.{suffix}"
     assert run(*words, "-o", str(target)).stdout == ""
@@ -367,9 +364,7 @@ def test_a_picture_shows_what_the_terminal_shows(
     assert re.search(r"#008000", days.read_text())
 
 
-def test_a_png(
-    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_png(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["summary", "2026-01", "-g", "day", "--chart", "-o", str(tmp_path / "days.PNG")]
     assert run(*words).exit_code == 0
     picture = (tmp_path / "days.PNG").read_bytes()

@@ -20,9 +20,11 @@ from tests.programs import run_program
 from adanalytics_client._base import locks
 from adanalytics_server.local import LocalServer
 
+pytestmark = pytest.mark.usefixtures("service")
+
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "json"])
-def test_a_closed_pipe_ends_quietly(spawn: Spawn, service: LocalServer, form: str) -> None:
+def test_a_closed_pipe_ends_quietly(spawn: Spawn, form: str) -> None:
     process = spawn("events", "2026-01-15", "-f", form)
     assert process.stdout is not None
     process.stdout.readline()
@@ -39,7 +41,7 @@ def by_shell(line: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&-", "<&- 2>&-"])
-def test_streams_that_are_not_there(service: LocalServer, closed: str) -> None:
+def test_streams_that_are_not_there(closed: str) -> None:
     shown = "date\n2026-01-15\n2026-01-16\n"
     assert by_shell(f"dates -f csv {closed}") == (0, shown, "")
 
@@ -68,12 +70,12 @@ PRINTING = [
 
 
 @pytest.mark.parametrize("words", PRINTING)
-def test_data_for_a_stdout_that_is_closed_are_an_error(service: LocalServer, words: str) -> None:
+def test_data_for_a_stdout_that_is_closed_are_an_error(words: str) -> None:
     code, _, said = by_shell(f"-q {words} >&-")
     assert (code, said) == (1, CLOSED)
 
 
-def test_without_any_stream_the_exit_status_tells(service: LocalServer) -> None:
+def test_without_any_stream_the_exit_status_tells() -> None:
     assert by_shell("dates <&- >&- 2>&-") == (1, "", "")
 
 
@@ -81,20 +83,20 @@ def test_a_version_for_a_stdout_that_is_closed_is_an_error() -> None:
     assert by_shell("--version >&-") == (1, "", "Error: Bad file descriptor\n")
 
 
-def test_who_prints_nothing_needs_no_stdout(service: LocalServer, folder: Path) -> None:
+def test_who_prints_nothing_needs_no_stdout(folder: Path) -> None:
     assert by_shell(f"-q dates -o {folder}/dates.csv >&-") == (0, "", "")
     assert by_shell(f"-q sync 2026-01-15 --to {folder}/events >&-") == (0, "", "")
 
 
 @pytest.mark.parametrize("words", ["dates", "events 2026-01-15", "status"])
-def test_a_full_disk_behind_stdout(service: LocalServer, words: str) -> None:
+def test_a_full_disk_behind_stdout(words: str) -> None:
     said = "Error: No space left on device\nFree some space there, or write to another place.\n"
     assert by_shell(f"-q {words} > /dev/full") == (1, "", said)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "table"])
 def test_a_pipe_closed_within_one_write_is_noticed_without_a_buffer(
-    spawn: Spawn, service: LocalServer, monkeypatch: pytest.MonkeyPatch, form: str
+    spawn: Spawn, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     reading, writing = os.pipe()
@@ -108,7 +110,7 @@ def test_a_pipe_closed_within_one_write_is_noticed_without_a_buffer(
 
 @pytest.mark.parametrize("words", ["--help", "--version", "dates -f csv"])
 def test_a_pipe_that_is_closed_from_the_start_is_not_mentioned_even_at_the_exit(
-    spawn: Spawn, service: LocalServer, words: str
+    spawn: Spawn, words: str
 ) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -187,12 +189,7 @@ def stuck_service() -> Iterator[tuple[str, Event]]:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
 )
 def test_a_sync_that_is_ended_says_how_to_go_on(
-    spawn: Spawn,
-    service: LocalServer,
-    stuck_service: tuple[str, Event],
-    folder: Path,
-    number: int,
-    code: int,
+    spawn: Spawn, stuck_service: tuple[str, Event], folder: Path, number: int, code: int
 ) -> None:
     url, asked = stuck_service
     words = ["--base-url", url, "sync", "2026-01-15", "--to", str(folder)]
@@ -227,7 +224,6 @@ OUTPUTS = [
 )
 def test_what_was_begun_is_gone_and_what_was_there_stays(
     spawn: Spawn,
-    service: LocalServer,
     stuck_service: tuple[str, Event],
     folder: Path,
     tmp_path: Path,
@@ -285,7 +281,7 @@ def test_ctrl_c_while_modules_are_imported(module: str, words: list[str]) -> Non
 
 
 def test_sigterm_that_the_caller_had_ignored_stays_ignored(
-    spawn: Spawn, service: LocalServer, stuck_service: tuple[str, Event]
+    spawn: Spawn, stuck_service: tuple[str, Event]
 ) -> None:
     url, asked = stuck_service
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)

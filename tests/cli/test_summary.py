@@ -38,10 +38,12 @@ from adanalytics_client import AdAnalyticsError, Client, Summary, SummaryRow
 from adanalytics_client._json.fields import GROUPS
 from adanalytics_server.local import LocalServer, Sample
 
+pytestmark = pytest.mark.usefixtures("service")
+
 BOTH_DAYS = ["2026-01-15", "2026-01-16"]
 
 
-def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run, service: LocalServer) -> None:
+def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run) -> None:
     result = run("dates")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == b"date\n2026-01-15\n2026-01-16\n"
@@ -59,14 +61,12 @@ def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run, service: LocalSe
         (["this-month"], BOTH_DAYS),
     ],
 )
-def test_dates_of_a_period(
-    run: Run, service: LocalServer, words: list[str], days: list[str]
-) -> None:
+def test_dates_of_a_period(run: Run, words: list[str], days: list[str]) -> None:
     result = run("dates", *words, "-f", "jsonl")
     assert [json.loads(line)["date"] for line in result.stdout.splitlines()] == days
 
 
-def test_dates_as_a_table_and_as_json(run: Run, service: LocalServer) -> None:
+def test_dates_as_a_table_and_as_json(run: Run) -> None:
     assert json.loads(run("dates", "-f", "json").stdout) == [{"date": day} for day in BOTH_DAYS]
     heading, line, *days, note = run("dates", "-f", "table").stdout.splitlines()
     assert (heading.strip(), {*line}) == ("date", {"─"})
@@ -119,11 +119,7 @@ def test_the_hours_of_the_service(run: Run, service: LocalServer) -> None:
     ],
 )
 def test_hours_without_data(
-    service: LocalServer,
-    monkeypatch: pytest.MonkeyPatch,
-    held: set[int] | None,
-    said: str,
-    requests: int,
+    monkeypatch: pytest.MonkeyPatch, held: set[int] | None, said: str, requests: int
 ) -> None:
     asked = []
 
@@ -159,15 +155,13 @@ def test_summary_is_what_the_service_says(run: Run, service: LocalServer, group_
 
 
 @pytest.mark.parametrize("group_by", GROUPS)
-def test_a_summary_without_rows_has_the_header_of_one_with_rows(
-    run: Run, service: LocalServer, group_by: str
-) -> None:
+def test_a_summary_without_rows_has_the_header_of_one_with_rows(run: Run, group_by: str) -> None:
     header = run("summary", "2026-01", "-g", group_by).stdout.splitlines()[0]
     assert run("summary", "2025-01", "-g", group_by).stdout.splitlines() == [header]
     assert run("summary", "2025-01", "-g", group_by, "-f", "json").stdout == "[]\n"
 
 
-def test_summary_table_ends_in_the_totals(run: Run, service: LocalServer) -> None:
+def test_summary_table_ends_in_the_totals(run: Run) -> None:
     total = json.loads(run("summary", "2026-01", "-f", "jsonl").stdout)
     lines = run("summary", "2026-01", "-g", "campaign", "-f", "table").stdout.splitlines()
     last = next(line for line in lines if line.startswith("total"))
@@ -190,14 +184,14 @@ def test_a_group_without_a_name_has_its_id(row: dict[str, object], label: str) -
     assert labelled(row, "campaign").get("campaign_name", "-") == label
 
 
-def test_the_suffix_gives_the_format(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_the_suffix_gives_the_format(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "days.csv.gz"
     assert run("summary", "2026-01", "-g", "day", "-o", str(target)).stdout == ""
     rows = list(csv.DictReader(io.StringIO(gzip.decompress(target.read_bytes()).decode())))
     assert [row["date"] for row in rows if row["impressions"]] == BOTH_DAYS
 
 
-def test_an_output_of_dash_is_stdout(run: Run, service: LocalServer) -> None:
+def test_an_output_of_dash_is_stdout(run: Run) -> None:
     assert run("dates", "-o", "-").stdout == run("dates").stdout
 
 
@@ -211,9 +205,7 @@ def test_login_with_a_password(
     assert result.exit_code == 0
 
 
-def test_options_of_the_run_on_either_side(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_of_the_run_on_either_side(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADANALYTICS_PARTNER", "nobody")
     before = run("--partner", "acme", "-v", "dates")
     after = run("dates", "--partner", "acme", "-v")
@@ -245,9 +237,7 @@ def test_a_summary_as_parquet_is_exact(
     assert all(documented.field(field.name) == field for field in shared)
 
 
-def test_rows_are_sorted_by_numbers_in_text(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_sorted_by_numbers_in_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drivers of databases write a decimal as text; the names of groups are names."""
     rows = [
         {"campaign_name": name, "win_rate": rate}
@@ -262,7 +252,7 @@ def test_rows_are_sorted_by_numbers_in_text(
 
 @pytest.mark.parametrize("words", [["--top", "1"], ["--sort", "vcr"]])
 def test_rows_are_not_sorted_by_a_column_that_they_lack(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     answer = Summary.model_validate({"rows": [{"campaign_name": "a", "ctr": None}]})
     monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
@@ -288,12 +278,7 @@ def test_rows_are_not_sorted_by_a_column_that_they_lack(
 )
 @pytest.mark.parametrize("form", ["json", "table"])
 def test_order_of_the_rows(
-    run: Run,
-    service: LocalServer,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    order: list[int],
-    form: str,
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], order: list[int], form: str
 ) -> None:
     """Numbers fall by their last digit, text rises, ties keep their order, no value comes last."""
     large = "1000000000000000000000000"
@@ -319,7 +304,7 @@ def test_order_of_the_rows(
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "table"])
-def test_chosen_columns(run: Run, service: LocalServer, tmp_path: Path, form: str) -> None:
+def test_chosen_columns(run: Run, tmp_path: Path, form: str) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--columns", "Clicks, margin", "--top", "1"]
     target = tmp_path / "rows"
     assert run(*words, "-f", form, "-o", str(target)).exit_code == 0
@@ -340,9 +325,7 @@ def test_chosen_columns(run: Run, service: LocalServer, tmp_path: Path, form: st
 
 
 @pytest.mark.parametrize("option", ["--sort", "--columns"])
-def test_without_a_row_every_column_may_be_named(
-    run: Run, service: LocalServer, option: str
-) -> None:
+def test_without_a_row_every_column_may_be_named(run: Run, option: str) -> None:
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
     said = "The service's summary of acme has no row of 2025-01-01 to 2025-01-31.\n"
     assert (empty.exit_code, empty.stderr) == (0, said)
@@ -352,7 +335,7 @@ def test_without_a_row_every_column_may_be_named(
     ("digits", "amount"), [("2", "1,234.56"), ("0", "1,235"), ("3", "1,234.565")]
 )
 def test_round_gives_a_pipe_and_a_file_so_many_digits(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, digits: str, amount: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, digits: str, amount: str
 ) -> None:
     rows = [{"campaign_name": "a", "revenue": "1234.565000000", "ecpm": "1234.565"}]
     answer = Summary.model_validate({"rows": rows, "currency": "USD"})
@@ -370,7 +353,7 @@ def test_round_gives_a_pipe_and_a_file_so_many_digits(
 
 @pytest.mark.parametrize("currency", [{"code": "USD"}, ["USD", "EUR"], 840])
 def test_a_currency_of_another_shape_is_shown_as_json(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, currency: Any
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, currency: Any
 ) -> None:
     rows = [{"campaign_name": "a", "revenue": "1.500000000"}]
     answer = Summary.model_validate({"rows": rows, "currency": currency})
@@ -389,7 +372,7 @@ def test_a_currency_of_another_shape_is_shown_as_json(
 
 
 def test_cents_are_for_a_terminal(
-    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half to even, without -0.00; a file, a pipe and --round 9 keep every digit."""
     amounts = {"1": "1234.565000000", "2": "-0.000000001", "3": "0.005000001"}
@@ -418,7 +401,7 @@ def test_cents_are_for_a_terminal(
     assert target.read_text().split()[1:] == [f"{name},{of}" for name, of in amounts.items()]
 
 
-def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -> None:
+def test_days_without_data_are_gaps_for_people(run: Run) -> None:
     """From the first day with data until today, which is 2026-01-20."""
     words = ["summary", "2020-01-01", "2026-01-31", "-g", "day"]
     days = [f"2026-01-{day}" for day in range(15, 21)]
@@ -448,15 +431,13 @@ def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -
         (["--sort", "date", "--top", "1"], ["2026-01-15", "total"], "in USD. 1 of 2 rows."),
     ],
 )
-def test_sorted_days_have_no_gaps(
-    run: Run, service: LocalServer, words: list[str], days: list[str], note: str
-) -> None:
+def test_sorted_days_have_no_gaps(run: Run, words: list[str], days: list[str], note: str) -> None:
     shown = run("summary", "2026-01", "-g", "day", "-f", "table", *words).stdout.splitlines()
     assert [line.split()[0] for line in shown[2:-1]] == days
     assert shown[-1].endswith(note)
 
 
-def test_a_period_without_any_data_has_no_rows(run: Run, service: LocalServer) -> None:
+def test_a_period_without_any_data_has_no_rows(run: Run) -> None:
     words = ["summary", "2020-01-01", "2020-12-31", "-g", "day", "-f", "table"]
     assert run(*words).stdout.count("2020") == len(["first and", "last day"])
 
@@ -481,7 +462,7 @@ def test_totals_of_another_shape_are_no_row() -> None:
     assert row["date"] == date(2026, 1, 15)
 
 
-def test_markdown_for_a_chat(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_markdown_for_a_chat(run: Run, tmp_path: Path) -> None:
     words = ["summary", "2026-01-15", "-g", "campaign", "--top", "2", "--columns"]
     words.append("campaign_name,campaign_id,revenue")
     shown = run(*words, "-f", "markdown").stdout
@@ -501,9 +482,7 @@ def test_what_is_a_sign_in_markdown_is_text() -> None:
     assert shown.splitlines()[2] == r"| a\|b\*c\_d\<e\>\`f\`\[g\]\\n |"
 
 
-def test_one_row_that_is_too_wide_turns(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_row_that_is_too_wide_turns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, with a line per column; nothing is left out."""
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
     monkeypatch.setenv("COLUMNS", "60")
@@ -556,7 +535,7 @@ def compared(done: Result) -> set[tuple[str, ...]]:
     ],
 )
 def test_days_that_are_not_whole_are_left_out(
-    run: Run, service: LocalServer, words: str, after: str, before: str
+    run: Run, words: str, after: str, before: str
 ) -> None:
     done = run("summary", *words.split(), "-f", "csv")
     assert done.exit_code == 0, done.stderr
@@ -566,7 +545,7 @@ def test_days_that_are_not_whole_are_left_out(
     }
 
 
-def test_what_is_left_out_is_said(run: Run, service: LocalServer) -> None:
+def test_what_is_left_out_is_said(run: Run) -> None:
     words = ["summary", "2026-01-15..2026-01-20", "--compare", "previous"]
     for form, stream in (("table", "stdout"), ("csv", "stderr")):
         text = getattr(run(*words, "-f", form), stream)
@@ -580,7 +559,7 @@ def test_what_is_left_out_is_said(run: Run, service: LocalServer) -> None:
     assert run("summary", "today", "--all-hours").exit_code == 2
 
 
-def test_sums_of_unequal_lengths_are_also_per_day(run: Run, service: LocalServer) -> None:
+def test_sums_of_unequal_lengths_are_also_per_day(run: Run) -> None:
     words = ["summary", "2026-01-15..2026-01-16", "--compare", "2026-01-16"]
     rows = json.loads(run(*words, "--columns", "impressions,revenue,ctr", "-f", "json").stdout)
     impressions, impressions_per_day, _, revenue_per_day, _ = rows
@@ -627,7 +606,7 @@ def two_periods(monkeypatch: pytest.MonkeyPatch) -> None:
 WORDS = ["summary", "2026-01-01", "--compare", "2025-12-01", "-g", "campaign"]
 
 
-def test_changes_are_exact(run: Run, service: LocalServer, two_periods: None) -> None:
+def test_changes_are_exact(run: Run, two_periods: None) -> None:
     shown = run(*WORDS, "--columns", "revenue,clicks,ctr", "-f", "csv")
     assert shown.exit_code == 0, shown.stderr
     rows = list(csv.DictReader(io.StringIO(shown.stdout)))
@@ -670,7 +649,7 @@ def test_changes_are_exact(run: Run, service: LocalServer, two_periods: None) ->
     ],
 )
 def test_the_order_of_a_comparison(
-    run: Run, service: LocalServer, two_periods: None, words: list[str], names: list[str]
+    run: Run, two_periods: None, words: list[str], names: list[str]
 ) -> None:
     shown = run(*WORDS, "--columns", "clicks", "-f", "table", *words)
     *lines, total, note = shown.stdout.splitlines()[2:]
@@ -706,7 +685,7 @@ def test_rows_that_look_like_one_group_are_not_lost(
     assert "cannot be compared" in done.stderr
 
 
-def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
+def test_days_are_paired_by_their_place(run: Run) -> None:
     """Three days beside one without data: the second one has nothing beside it."""
     words = ["summary", "2026-01-15", "2026-01-17", "--compare", "2026-01-14", "-g", "day"]
     rows = json.loads(run(*words, "--columns", "clicks,ctr", "-f", "json").stdout)

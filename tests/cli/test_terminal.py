@@ -30,6 +30,8 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_client.observers import RetryPlanned
 from adanalytics_server.local import LocalServer
 
+pytestmark = pytest.mark.usefixtures("service")
+
 
 class Screen(io.StringIO):
     def isatty(self) -> bool:
@@ -167,7 +169,7 @@ def test_the_live_line_beside_a_redirected_file(
     assert (code, "quota" in plain(shown).split("\r\x1b[2K")[0]) == (0, True)
 
 
-def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> None:
+def test_no_live_line_between_the_data(spawn: Spawn) -> None:
     words = ["events", "2026-01-15", "-f", "jsonl"]
     # The data may reach this terminal through another program, such as head.
     code, shown = run_on_terminal(spawn, *words)
@@ -180,17 +182,13 @@ def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> No
     assert lines[-1].startswith("2,000 events of 2026-01-15, 2 requests, ")
 
 
-def test_quiet_says_nothing_on_a_terminal(
-    spawn: Spawn, service: LocalServer, tmp_path: Path
-) -> None:
+def test_quiet_says_nothing_on_a_terminal(spawn: Spawn, tmp_path: Path) -> None:
     pull = ("events", "2026-01-15", "-o", str(tmp_path / "day.jsonl"))
     assert run_on_terminal(spawn, "-q", *pull) == (0, "")
     assert run_on_terminal(spawn, *pull, "--quiet") == (0, "")
 
 
-def test_a_table_on_a_terminal(
-    spawn: Spawn, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_on_a_terminal(spawn: Spawn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     code, shown = run_on_terminal(spawn, "summary", "2026-01", "-g", "campaign", everything=True)
     lines = shown.replace("\r\n", "\n").splitlines()
@@ -201,7 +199,7 @@ def test_a_table_on_a_terminal(
     assert max(len(line) for line in lines if "\x1b" not in line) <= 80
 
 
-def test_no_color(spawn: Spawn, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color(spawn: Spawn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     _, shown = run_on_terminal(spawn, "-q", "summary", "2026-01", everything=True)
     assert "\x1b" not in shown
@@ -252,9 +250,7 @@ def test_data_keep_the_bytes(run: Run, named: None) -> None:
 
 
 @pytest.mark.parametrize("words", [["dates"], ["--debug", "dates"], ["doctor"]])
-def test_errors(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
+def test_errors(run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     def refuse(_client: Client) -> None:
         raise ServerError("the service says \x1b]0;title\x07 again", status=500)
 
@@ -264,9 +260,7 @@ def test_errors(
     assert all(character.isprintable() for character in text.replace("\n", ""))
 
 
-def test_an_error_as_json_keeps_the_bytes(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_as_json_keeps_the_bytes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_client: Client) -> None:
         raise ConfigurationError("bad \x1b")
 

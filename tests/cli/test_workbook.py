@@ -23,6 +23,8 @@ from adanalytics_cli.output.row_output import Listing, write_rows
 from adanalytics_client import Client, EventQuery, Summary
 from adanalytics_server.local import LocalServer
 
+pytestmark = pytest.mark.usefixtures("service")
+
 # openpyxl gives days as times without a zone.
 DAYS = [datetime.fromisoformat("2026-01-15"), datetime.fromisoformat("2026-01-16")]
 
@@ -106,9 +108,7 @@ def test_what_no_cell_holds_leaves_the_earlier_file(tmp_path: Path) -> None:
     assert target.read_bytes() == b"before"
 
 
-def test_numbers_of_many_digits_are_text_and_that_is_said(
-    run: Run, service: LocalServer, tmp_path: Path
-) -> None:
+def test_numbers_of_many_digits_are_text_and_that_is_said(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     sql = "SELECT 1234567890.1234567 AS a, sum(9999999999999999) AS b, 1.5 AS c FROM events"
     assert run("sync", "2026-01-15", "--to", str(tmp_path / "events")).exit_code == 0
@@ -181,7 +181,7 @@ def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path)
     assert ["made", datetime.fromisoformat("2026-01-20T12:00")] in found["about"]
 
 
-def test_prices_keep_their_digits(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_prices_keep_their_digits(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     assert run("summary", "2026-01-15", "-g", "campaign", "-o", str(target)).exit_code == 0
     looks = {
@@ -196,9 +196,7 @@ def test_prices_keep_their_digits(run: Run, service: LocalServer, tmp_path: Path
     assert looks["campaign_id"] == {"0", "General"}
 
 
-def test_each_row_of_a_comparison_has_its_number_format(
-    run: Run, service: LocalServer, tmp_path: Path
-) -> None:
+def test_each_row_of_a_comparison_has_its_number_format(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     words = ["summary", "2026-01-16", "--compare", "previous", "-o", str(target)]
     assert run(*words).exit_code == 0
@@ -213,9 +211,7 @@ def test_each_row_of_a_comparison_has_its_number_format(
     assert [type(cell.value) for cell in cells["ctr"]] == [float] * 3
 
 
-def test_a_rate_of_no_events_is_an_empty_cell(
-    run: Run, service: LocalServer, tmp_path: Path
-) -> None:
+def test_a_rate_of_no_events_is_an_empty_cell(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     words = ["summary", "2026-01-15", "--compare", "previous", "--columns", "ctr"]
     assert run(*words, "-o", str(target)).exit_code == 0
@@ -230,7 +226,6 @@ def test_a_rate_of_no_events_is_an_empty_cell(
 )
 def test_exact_money_is_shown_with_the_digits_of_its_currency(
     run: Run,
-    service: LocalServer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     words: list[str],
@@ -250,7 +245,7 @@ def test_exact_money_is_shown_with_the_digits_of_its_currency(
         assert {cell.value for cell in found} == {1234.565}
 
 
-def test_dates_as_a_workbook_on_stdout(run: Run, service: LocalServer) -> None:
+def test_dates_as_a_workbook_on_stdout(run: Run) -> None:
     found = openpyxl.load_workbook(io.BytesIO(run("dates", "-f", "xlsx").stdout_bytes))
     assert [cell.value for cell in found["dates"]["A"]][1:] == DAYS
 
@@ -269,7 +264,7 @@ def test_dates_as_a_workbook_on_stdout(run: Run, service: LocalServer) -> None:
     ],
 )
 def test_the_second_sheet_tells_where_the_rows_come_from(
-    run: Run, service: LocalServer, tmp_path: Path, words: list[str], facts: dict[str, object]
+    run: Run, tmp_path: Path, words: list[str], facts: dict[str, object]
 ) -> None:
     target = tmp_path / "x.xlsx"
     assert run(*words, "-o", str(target)).exit_code == 0
@@ -283,9 +278,7 @@ def test_the_second_sheet_tells_where_the_rows_come_from(
     assert told == always | facts
 
 
-def test_no_days_have_no_period(
-    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_days_have_no_period(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Client, "dates", lambda _self: [])
     assert run("dates", "-o", str(tmp_path / "x.xlsx")).exit_code == 0
     told = [name for name, _ in sheets(tmp_path / "x.xlsx")["about"][1:]]
@@ -293,7 +286,7 @@ def test_no_days_have_no_period(
 
 
 def test_a_column_of_later_events_is_not_left_out(
-    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_output, "_FIRST_ROWS", 1)
     monkeypatch.setattr(EventQuery, "rows", lambda _self: iter([{"a": 1}, {"a": 1, "b": 2}]))
@@ -346,7 +339,6 @@ def test_more_events_than_a_sheet_takes_are_not_pulled(
 @pytest.mark.parametrize(("region", "separator", "mark"), [("de", ";", ","), ("us", ",", ".")])
 def test_csv_for_a_region(
     run: Run,
-    service: LocalServer,
     tmp_path: Path,
     words: list[str],
     to_file: bool,
