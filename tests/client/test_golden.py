@@ -13,7 +13,6 @@ To record the values anew, after a change of an output that is wanted, run from 
 It refuses to record a case in which the two variants differ.
 """
 
-import asyncio
 import difflib
 import gzip
 import io
@@ -21,15 +20,16 @@ import json
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, aclosing, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pytest
+from tests.client.variants import AsyncVariant, SyncVariant, Variant
 
 from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy
 from adanalytics_client.observers import RequestSent
@@ -71,77 +71,10 @@ class Requests(Observer):
             self.sent += 1
 
 
-class Variant(Protocol):
-    """One way to call the client, with threads or with tasks."""
-
-    def client(self, url: str, **options: Any) -> Any:
-        """Open a client; `close` closes it."""
-
-    def done(self, answer: Any) -> Any:
-        """Return the value of a call."""
-
-    def taken(self, iterable: Any, most: int | None = None) -> list[Any]:
-        """Return the first `most` elements and leave the loop."""
-
-    def close(self) -> None:
-        """Close the clients."""
-
-
-class Threads:
-    """Calls `Client`."""
-
-    def __init__(self) -> None:
-        self._clients: list[Client] = []
-
-    def client(self, url: str, **options: Any) -> Client:
-        self._clients.append(Client(url, **options))
-        return self._clients[-1]
-
-    def done(self, answer: Any) -> Any:
-        return answer
-
-    def taken(self, iterable: Any, most: int | None = None) -> list[Any]:
-        with closing(iter(iterable)) as found:
-            return list(islice(found, most))
-
-    def close(self) -> None:
-        for client in self._clients:
-            client.close()
-
-
-class Tasks:
-    """Calls `AsyncClient`, on one loop."""
-
-    def __init__(self) -> None:
-        self._clients: list[AsyncClient] = []
-        self._runner = asyncio.Runner()
-
-    def client(self, url: str, **options: Any) -> AsyncClient:
-        self._clients.append(AsyncClient(url, **options))
-        return self._clients[-1]
-
-    def done(self, answer: Any) -> Any:
-        return self._runner.run(answer)
-
-    def taken(self, iterable: Any, most: int | None = None) -> list[Any]:
-        async def take() -> list[Any]:
-            elements: list[Any] = []
-            async with aclosing(aiter(iterable)) as found:
-                async for element in found:
-                    elements.append(element)
-                    if len(elements) == most:
-                        break
-            return elements
-
-        return self._runner.run(take())
-
-    def close(self) -> None:
-        for client in self._clients:
-            self.done(client.close())
-        self._runner.close()
-
-
-VARIANTS: dict[str, Callable[[], Variant]] = {"sync": Threads, "async": Tasks}
+VARIANTS: dict[str, Callable[..., Variant]] = {
+    "sync": lambda *to, **options: SyncVariant(Client(*to, **options)),
+    "async": lambda *to, **options: AsyncVariant(AsyncClient(*to, **options)),
+}
 
 
 class Servers:
@@ -175,17 +108,17 @@ class Servers:
 class Bench:
     """Where a case runs: one variant, one server, one folder."""
 
-    def __init__(self, variant: Variant, servers: Servers, dialect: str, folder: Path) -> None:
-        self.done, self.taken = variant.done, variant.taken
+    def __init__(self, variant: str, servers: Servers, dialect: str, folder: Path) -> None:
         self.folder = folder
         self._variant = variant
+        self._opened: list[Variant] = []
         self._server, self._clock = servers.fresh(dialect)
         self.open()
 
     def open(self) -> None:
         """Go on with a new client, whose requests are counted from 0."""
         self.requests = Requests()
-        self.client = self._variant.client(
+        variant = VARIANTS[self._variant](
             self._server.url,
             api_key=self._server.api_key,
             partner=self._server.partner,
@@ -193,6 +126,12 @@ class Bench:
             observer=self.requests,
             clock=self._clock,
         )
+        self._opened.append(variant)
+        self.client, self.done, self.taken = variant.client, variant.done, variant.taken
+
+    def close(self) -> None:
+        for variant in self._opened:
+            variant.close()
 
     def pull(self, start: str = FIRST, end: str | None = SECOND, **options: Any) -> Any:
         """Return a query of both days, one day after the other, unless told otherwise."""
@@ -225,8 +164,7 @@ class Case:
 
     def measured(self, variant: str, servers: Servers, folder: Path) -> Output:
         """Run the case and return its output."""
-        with closing(VARIANTS[variant]()) as opened:
-            bench = Bench(opened, servers, self.dialect, folder)
+        with closing(Bench(variant, servers, self.dialect, folder)) as bench:
             lines = self.run(bench).decode().split("\n")
             return Output(bench.requests.sent if self.counted else None, lines)
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import aclosing, closing
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -19,36 +20,64 @@ BOTH_LIBRARIES = pytest.mark.parametrize("library", ["httpx", "httpx2"], indirec
 UNCOUNTED = {"check": "none"}
 
 
-class SyncVariant:
-    """Runs a scenario through `Client`."""
+class Variant:
+    """Runs a scenario through a client; how its calls and loops end, the two kinds say."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client | AsyncClient) -> None:
         self.client: Any = client
 
+    def done(self, answer: Any) -> Any:
+        """Return the value of a call."""
+        raise NotImplementedError
+
+    def taken(self, iterable: Any, most: int | None = None) -> list[Any]:
+        """Return the first `most` elements and leave the loop."""
+        raise NotImplementedError
+
+    def all_of(self, iterator: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def together(self, *names: str) -> list[Any]:
+        """Call methods at the same time; errors come as values."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.call("close")
+
     def call(self, name: str, *args: Any, **options: Any) -> Any:
-        return getattr(self.client, name)(*args, **options)
+        return self.on(self.client, name, *args, **options)
 
     def on(self, thing: Any, name: str, *args: Any, **options: Any) -> Any:
-        return getattr(thing, name)(*args, **options)
+        return self.done(getattr(thing, name)(*args, **options))
 
     def rows(self, *args: Any, **options: Any) -> list[Any]:
-        return list(self.client.events(*args, **UNCOUNTED | options).rows())
+        return self.all_of(self.client.events(*args, **UNCOUNTED | options).rows())
 
     def events(self, *args: Any, **options: Any) -> list[Any]:
-        return list(self.client.events(*args, **UNCOUNTED | options))
+        return self.all_of(self.client.events(*args, **UNCOUNTED | options))
 
     def pages(self, *args: Any, **options: Any) -> list[Any]:
-        return list(self.client.events(*args, **UNCOUNTED | options).pages())
+        return self.all_of(self.client.events(*args, **UNCOUNTED | options).pages())
+
+    def first(self, query: Any) -> Any:
+        (element,) = self.taken(query, 1)
+        return element
+
+
+class SyncVariant(Variant):
+    """Runs a scenario through `Client`."""
+
+    def done(self, answer: Any) -> Any:
+        return answer
+
+    def taken(self, iterable: Any, most: int | None = None) -> list[Any]:
+        with closing(iter(iterable)) as found:
+            return list(islice(found, most))
 
     def all_of(self, iterator: Any) -> list[Any]:
         return list(iterator)
 
-    def first(self, query: Any) -> Any:
-        with closing(iter(query)) as events:
-            return next(events)
-
     def together(self, *names: str) -> list[Any]:
-        """Call methods at the same time; errors come as values."""
         results: list[Any] = [None] * len(names)
 
         def run(index: int) -> None:
@@ -64,44 +93,28 @@ class SyncVariant:
             thread.join()
         return results
 
-    def close(self) -> None:
-        self.client.close()
 
-
-class AsyncVariant:
+class AsyncVariant(Variant):
     """Runs the same scenario through `AsyncClient`, on a loop that lives as long as the client."""
 
     def __init__(self, client: AsyncClient) -> None:
-        self.client: Any = client
+        super().__init__(client)
         self._runner = asyncio.Runner()
 
-    def call(self, name: str, *args: Any, **options: Any) -> Any:
-        return self.on(self.client, name, *args, **options)
+    def done(self, answer: Any) -> Any:
+        return self._runner.run(answer)
 
-    def on(self, thing: Any, name: str, *args: Any, **options: Any) -> Any:
-        return self._runner.run(getattr(thing, name)(*args, **options))
+    def taken(self, iterable: Any, most: int | None = None) -> list[Any]:
+        async def take() -> list[Any]:
+            elements: list[Any] = []
+            async with aclosing(aiter(iterable)) as found:
+                async for element in found:
+                    elements.append(element)
+                    if len(elements) == most:
+                        break
+            return elements
 
-    def rows(self, *args: Any, **options: Any) -> list[Any]:
-        return self.all_of(self.client.events(*args, **UNCOUNTED | options).rows())
-
-    def events(self, *args: Any, **options: Any) -> list[Any]:
-        return self.all_of(self.client.events(*args, **UNCOUNTED | options))
-
-    def pages(self, *args: Any, **options: Any) -> list[Any]:
-        return self.all_of(self.client.events(*args, **UNCOUNTED | options).pages())
-
-    def together(self, *names: str) -> list[Any]:
-        """Call methods at the same time; errors come as values."""
-
-        async def all_of_them() -> list[Any]:
-            calls = [getattr(self.client, name)() for name in names]
-            return await asyncio.gather(*calls, return_exceptions=True)
-
-        return self._runner.run(all_of_them())
-
-    def close(self) -> None:
-        self._runner.run(self.client.close())
-        self._runner.close()
+        return self._runner.run(take())
 
     def all_of(self, iterator: Any) -> list[Any]:
         async def collect() -> list[Any]:
@@ -109,13 +122,16 @@ class AsyncVariant:
 
         return self._runner.run(collect())
 
-    def first(self, query: Any) -> Any:
-        async def look() -> Any:
-            async with aclosing(aiter(query)) as events:
-                return await anext(events)
+    def together(self, *names: str) -> list[Any]:
+        async def all_of_them() -> list[Any]:
+            calls = [getattr(self.client, name)() for name in names]
+            return await asyncio.gather(*calls, return_exceptions=True)
 
-        return self._runner.run(look())
+        return self._runner.run(all_of_them())
+
+    def close(self) -> None:
+        super().close()
+        self._runner.close()
 
 
-Variant = SyncVariant | AsyncVariant
 OpenVariant = Callable[..., Variant]
