@@ -44,6 +44,17 @@ class OneExport(Bench):
         """Start the export of a day, and return the job."""
         return self.call("start_export", "2026-01-01")
 
+    def queues(
+        self, *answers: Say, at: str = "status_url", status: str = "pending", **order: Any
+    ) -> Any:
+        """Start an export that waits at an address, where these answers come, and return the job.
+
+        Its file is `/f.csv`.
+        """
+        queued = Say({"status": status, at: "/st", **order}, status=202)
+        self.says(bulk_export=[queued], st=[*answers], f_csv=[Say(FILE, headers=CSV)])
+        return self.order()
+
     def fetch(self, name: str = "out.csv", by: Variant | None = None, **options: Any) -> bytes:
         """Order the export, and return the file that is downloaded."""
         options = {"to": self.folder / name, "check": "none", **options}

@@ -664,14 +664,10 @@ def test_a_pause_that_an_outage_asks_for_is_kept_between_polls(
     export: OneExport, clock: MovedClock
 ) -> None:
     """Also one that is longer than the budget of a request, which the poll itself cannot wait."""
-    export.says(
-        bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)],
-        st=[
-            Say({"error": "deploying"}, status=503, headers={"Retry-After": "400"}),
-            Say({"status": "done", "url": "/f"}),
-        ],
+    job = export.queues(
+        Say({"error": "deploying"}, status=503, headers={"Retry-After": "400"}),
+        Say({"status": "done", "url": "/f"}),
     )
-    job = export.order()
     started = clock.now
     assert export.on(job, "wait", timeout=600).done
     assert clock.now - started > 400
@@ -695,11 +691,7 @@ def test_an_outage_that_lasts_is_raised_at_the_end_of_the_wait(
     kind: type[errors.AdAnalyticsError],
     words: str,
 ) -> None:
-    export.says(
-        bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)],
-        st=[Say(**outage)],
-    )
-    job = export.order()
+    job = export.queues(Say(**outage), status="running")
     started = clock.now
     with pytest.raises(kind, match=words):
         export.on(job, "wait", timeout=60)
@@ -819,10 +811,7 @@ def test_an_address_may_be_absent_until_the_object_exists(
 def test_an_address_where_nothing_ever_appears_has_expired_at_the_end_of_the_wait(
     export: OneExport, clock: MovedClock, name: str
 ) -> None:
-    export.says(
-        bulk_export=[Say({"id": "e7", "status": "queued", name: "/st"}, 202)], st=[Say(status=404)]
-    )
-    job = export.order()
+    job = export.queues(Say(status=404), at=name, id="e7")
     for _ in range(2):
         with pytest.raises(errors.ExportExpired, match="within 60 s: its address answers 404"):
             export.on(job, "wait", timeout=60)
@@ -835,11 +824,7 @@ def test_an_address_that_has_answered_is_gone_at_once(
     export: OneExport, clock: MovedClock, name: str, status: int
 ) -> None:
     """Also in another process."""
-    export.says(
-        bulk_export=[Say({"id": "e7", "status": "queued", name: "/st"}, 202)],
-        st=[Say({"status": "running"}, 202), Say(status=status)],
-    )
-    job = export.order()
+    job = export.queues(Say({"status": "running"}, 202), Say(status=status), at=name, id="e7")
     assert export.on(job, "status").status_text == "running"
     later = type(job).from_json(export.variant.client, job.to_json())
     for each in (job, later):
@@ -861,8 +846,7 @@ def test_an_address_that_has_answered_is_gone_at_once(
 def test_a_refusal_that_does_not_mean_not_yet_ends_the_wait(
     export: OneExport, name: str, status: int, kind: type[errors.AdAnalyticsError]
 ) -> None:
-    export.says(bulk_export=[Say({"status": "queued", name: "/st"}, 202)], st=[Say(status=status)])
-    job = export.order()
+    job = export.queues(Say(status=status), at=name)
     with pytest.raises(kind):
         export.on(job, "wait", timeout=600)
     both_ways = name == "download_url" and status == 403
@@ -882,12 +866,10 @@ def test_a_status_is_read_however_it_is_sent(
     export: OneExport, name: str, kind: str | None
 ) -> None:
     done = {"status": "completed", "download_url": "/f.csv"}
-    export.says(
-        bulk_export=[Say({"status": "pending", name: "/st"}, status=202)],
-        st=[Say(each, headers=typed(kind), chunked=True) for each in (WORKING, WORKING, done)],
-        f_csv=[Say(FILE, headers=CSV)],
+    job = export.queues(
+        *[Say(each, headers=typed(kind), chunked=True) for each in (WORKING, WORKING, done)],
+        at=name,
     )
-    job = export.order()
     assert export.on(job, "status").status_text == "processing"
     assert export.on(job, "wait", timeout=600).status_text == "completed"
     assert export.download(job) == FILE
@@ -935,12 +917,12 @@ def test_the_file_may_come_in_place_of_a_status(
 def test_an_answer_that_says_nothing_leaves_the_status_as_it_is(
     export: OneExport, early: dict[str, Any]
 ) -> None:
-    export.says(
-        bulk_export=[Say({"id": "e1", "status": "queued", "status_url": "/st"}, status=202)],
-        st=[*[Say(**early)] * 9, Say({"status": "done", "download_url": "/f.csv"})],
-        f_csv=[Say(FILE, headers=CSV)],
+    job = export.queues(
+        *[Say(**early)] * 9,
+        Say({"status": "done", "download_url": "/f.csv"}),
+        status="queued",
+        id="e1",
     )
-    job = export.order()
     with pytest.raises((errors.ExportTimeout, errors.ProtocolError)):
         export.on(job, "wait", timeout=2)
     assert (job.last_status.status_text, job.export_id) == ("queued", "e1")
@@ -949,11 +931,7 @@ def test_an_answer_that_says_nothing_leaves_the_status_as_it_is(
 
 def test_a_packed_status_is_read(export: OneExport) -> None:
     packed = gzip.compress(b"\xef\xbb\xbf \n" + json.dumps(WORKING).encode())
-    export.says(
-        bulk_export=[Say({"status": "pending", "status_url": "/st"}, status=202)],
-        st=[Say(packed, headers={"Content-Encoding": "gzip"}, chunked=True)],
-    )
-    job = export.order()
+    job = export.queues(Say(packed, headers={"Content-Encoding": "gzip"}, chunked=True))
     assert export.on(job, "status").status_text == "processing"
 
 
@@ -996,11 +974,7 @@ def test_a_value_that_is_no_json_ends_neither_a_wait_nor_a_download(export: OneE
 
 
 def test_an_answer_that_stays_cut_short_is_raised_with_its_length(export: OneExport) -> None:
-    export.says(
-        bulk_export=[Say({"status": "pending", "status_url": "/st"}, status=202)],
-        st=[Say(b'{"status": "proc', headers=typed("text/plain"))],
-    )
-    job = export.order()
+    job = export.queues(Say(b'{"status": "proc', headers=typed("text/plain")))
     with pytest.raises(errors.ProtocolError, match="16 bytes of text/plain are not JSON"):
         export.on(job, "status")
 
