@@ -18,7 +18,6 @@ import gzip
 import io
 import json
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -29,9 +28,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.client.notes import Notes
 from tests.client.variants import AsyncVariant, SyncVariant, Variant
 
-from adanalytics_client import AsyncClient, Client, Observer, QuotaPolicy
+from adanalytics_client import AsyncClient, Client, QuotaPolicy
 from adanalytics_client.observers import RequestSent
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.faults import SHAPES
@@ -57,18 +57,6 @@ DIALECTS = tuple(name for name in SHAPES if name not in ELSEWHERE)
 ONLY_EXPORTS = ("link-", "status-")
 # These change headers, or the size of a page, so one pull is enough.
 ONE_PULL = ("rate-", "retry-", "per-page-")
-
-
-class Requests(Observer):
-    """Counts requests, from any thread."""
-
-    def __init__(self) -> None:
-        self.sent = 0
-        self._lock = threading.Lock()
-
-    def request(self, _info: RequestSent) -> None:
-        with self._lock:
-            self.sent += 1
 
 
 VARIANTS: dict[str, Callable[..., Variant]] = {
@@ -117,7 +105,7 @@ class Bench:
 
     def open(self) -> None:
         """Go on with a new client, whose requests are counted from 0."""
-        self.requests = Requests()
+        self.requests = Notes()
         variant = VARIANTS[self._variant](
             self._server.url,
             api_key=self._server.api_key,
@@ -166,7 +154,7 @@ class Case:
         """Run the case and return its output."""
         with closing(Bench(variant, servers, self.dialect, folder)) as bench:
             lines = self.run(bench).decode().split("\n")
-            return Output(bench.requests.sent if self.counted else None, lines)
+            return Output(len(bench.requests.of(RequestSent)) if self.counted else None, lines)
 
 
 # From outputs to bytes that any version of a library gives.

@@ -10,26 +10,17 @@ from typing import Any
 
 import pytest
 from tests.client.bench import Bench
+from tests.client.notes import Notes
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import Client, Observer, QuotaPolicy, SeenEvents
+from adanalytics_client import Client, QuotaPolicy, SeenEvents
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
 from adanalytics_server.local import LocalServer, Sample
 
 DAY = "2026-01-15"
 PAGED: dict[str, Any] = {"split": "daily", "per_page": 500}
-
-
-class Drifts(Observer):
-    """Collects what shows that pages moved."""
-
-    def __init__(self) -> None:
-        self.found: list[PageDrift] = []
-
-    def drift(self, info: PageDrift) -> None:
-        self.found.append(info)
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +68,12 @@ def test_a_file_that_would_be_short_is_not_written(
 def test_on_drift_warn_takes_what_came(
     large: LocalServer, open_variant: OpenVariant, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    drifts = Drifts()
+    drifts = Notes()
     variant = open_on(large, open_variant, observer=drifts)
     large.faults.add("page drift 700 twice after 2")
     query = variant.client.events(DAY, **PAGED, on_drift="warn")
     assert variant.on(query, "write", tmp_path / "day.jsonl") == 11_300
-    assert (drifts.found[-1].distinct, drifts.found[-1].total) == (11_300, 12_700)
+    assert (drifts.of(PageDrift)[-1].distinct, drifts.of(PageDrift)[-1].total) == (11_300, 12_700)
     assert "the service counts 12,700 events, but 11,300 arrived" in caplog.text
     assert len(large.journal.entries()) == 27
 
@@ -459,10 +450,10 @@ def test_a_number_that_moves_alone_costs_one_more_attempt(
 
 def test_a_number_that_fell_and_rose_is_said(bench: Bench) -> None:
     changing(bench.stand_in, "abcde", "bcde", "bcdef")
-    drifts = Drifts()
+    drifts = Notes()
     variant = bench.open(observer=drifts)
     assert variant.rows(DAY, split="none", per_page=2, on_drift="warn") == rows(*"abdef")
-    assert "fell and rose, so some may be missing" in str(drifts.found[-1])
+    assert "fell and rose, so some may be missing" in str(drifts.of(PageDrift)[-1])
 
 
 LATE = ("abcdef", "abcdef", "axbcdef", "axbcdef")
@@ -540,10 +531,10 @@ def test_no_advice_to_pull_again_while_that_happens(
         return Say({"events": found, "total": 2, "has_more": False})
 
     bench.script = script
-    drifts = Drifts()
+    drifts = Notes()
     assert bench.open(observer=drifts).rows(DAY, split="none") == rows(*"ab")
     assert [text.partition("; ")[2] for text in caplog.messages] == ["requesting all again."]
-    assert drifts.found == []
+    assert drifts.of(PageDrift) == []
 
 
 def test_a_slice_without_ids_is_not_asked_again(
@@ -707,10 +698,10 @@ def test_ids_that_are_numbers_are_ids(bench: Bench, form: Any) -> None:
         return Say({"events": found, "has_more": page * 2 < len(stored)})
 
     bench.script = script
-    drifts = Drifts()
+    drifts = Notes()
     found = bench.open(observer=drifts).rows(DAY, split="none")
     assert found == rows(*map(form, range(6)))
-    assert [(each.number, each.repeated) for each in drifts.found] == [(2, 1)]
+    assert [(each.number, each.repeated) for each in drifts.of(PageDrift)] == [(2, 1)]
 
 
 def without_ids(number: int, at: int) -> dict[str, str]:

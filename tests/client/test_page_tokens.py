@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.bench import Bench
+from tests.client.notes import Notes
 from tests.client.raw_events import raw_rows
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
 
-from adanalytics_client import Client, Observer, QuotaPolicy, SeenEvents, errors
+from adanalytics_client import Client, QuotaPolicy, SeenEvents, errors
 from adanalytics_client._events.page import ids_of
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
@@ -203,16 +204,6 @@ with Client(url, api_key=key, partner="acme") as client:
 HOUR: dict[str, Any] = {"hour": 3, "per_page": 10}
 
 
-class Drifts(Observer):
-    """Collects what shows that pages moved."""
-
-    def __init__(self) -> None:
-        self.found: list[PageDrift] = []
-
-    def drift(self, info: PageDrift) -> None:
-        self.found.append(info)
-
-
 def named(*names: str) -> list[dict[str, str]]:
     return [{"event_id": each} for each in names]
 
@@ -232,7 +223,7 @@ def test_events_behind_max_events_come_later(
     bench: Bench, first: int, then: int | None, totals: bool
 ) -> None:
     """A page that `max_events` cut comes again as a whole."""
-    drifts = Drifts()
+    drifts = Notes()
     variant = bench.open(observer=drifts)
     bench.holds(numbered(25), totals=totals)
     pages = variant.pages(DATE, max_events=first, **HOUR)
@@ -240,7 +231,7 @@ def test_events_behind_max_events_come_later(
     rest = variant.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
     cut = first % 10 if first < 25 else 0
     assert rows_of(rest) == numbered(25)[min(first, 25) - cut :]
-    assert drifts.found == []
+    assert drifts.of(PageDrift) == []
 
 
 def test_pages_of_text_are_the_same(bench: Bench) -> None:

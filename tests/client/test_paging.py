@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 from tests.client.bench import Bench
+from tests.client.notes import Notes
 from tests.client.raw_events import raw_rows
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import BOTH_LIBRARIES, Variant
 
-from adanalytics_client import Client, Event, Observer, RetryPolicy, SeenEvents, ServiceProfile
+from adanalytics_client import Client, Event, RetryPolicy, SeenEvents, ServiceProfile
 from adanalytics_client._events.check import PullCheck
 from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
@@ -297,16 +298,6 @@ def test_the_most_requests_are_enough(
     assert len(bench.asked) <= plan.most_requests
 
 
-class Pages(Observer):
-    """Collects how many pages a slice has, as each of its pages says."""
-
-    def __init__(self) -> None:
-        self.found: list[int | None] = []
-
-    def page(self, info: PageReceived) -> None:
-        self.found.append(info.pages)
-
-
 @pytest.mark.parametrize(
     ("signs", "pages"),
     [
@@ -324,9 +315,9 @@ def test_an_observer_is_told_how_many_pages_a_slice_has(
     bench: Bench, signs: Signs, pages: list[int | None]
 ) -> None:
     serve(bench.stand_in, signs)
-    seen = Pages()
-    bench.open(observer=seen).rows(DAY, hour=3)
-    assert seen.found == pages
+    notes = Notes()
+    bench.open(observer=notes).rows(DAY, hour=3)
+    assert [each.pages for each in notes.of(PageReceived)] == pages
 
 
 MORE, END, THREE = {"has_more": True}, {"has_more": False}, {"total_pages": 3}

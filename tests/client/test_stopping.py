@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.client.notes import Notes
 from tests.client.stand_in import Asked, Say, StandIn
 
 from adanalytics_client import (
@@ -40,20 +41,6 @@ DAY = "2026-01-15"
 
 def ours() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name == "adanalytics"]
-
-
-class Outcomes(Observer):
-    """What became of requests."""
-
-    def __init__(self) -> None:
-        self.outcomes: list[int | None] = []
-        self.retries = 0
-
-    def request(self, info: RequestSent) -> None:
-        self.outcomes.append(info.status)
-
-    def retry(self, info: RetryPlanned) -> None:  # noqa: ARG002  # the name is the observer's
-        self.retries += 1
 
 
 @contextmanager
@@ -107,7 +94,7 @@ def test_break_ends_requests_that_nobody_answers(stand_in: StandIn) -> None:
 
     stand_in.script = script
     options: dict[str, Any] = {"api_key": "k", "partner": "acme", "retry": RetryPolicy(attempts=1)}
-    told = Outcomes()
+    told = Notes()
     with Client(stand_in.url, **options, observer=told) as client:
         try:
             with no_thread_left(), closing(client.events(DAY, concurrency=4).pages()) as pages:
@@ -117,8 +104,8 @@ def test_break_ends_requests_that_nobody_answers(stand_in: StandIn) -> None:
             assert client.dates() == [date(2026, 1, 15)]
         finally:
             gate.set()
-    assert told.retries == 0
-    assert set(told.outcomes) == {200}
+    assert told.of(RetryPlanned) == []
+    assert {each.status for each in told.of(RequestSent)} == {200}
 
 
 def test_memory_is_bounded_by_what_may_wait(many_pages: StandIn) -> None:
