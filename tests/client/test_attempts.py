@@ -118,7 +118,7 @@ def test_a_pause_of_half_a_second_is_not_none(bench: Bench) -> None:
         variant.call("dates")
 
 
-def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float, status: int = 503) -> None:
+def _two_pages(bench: Bench, clock: MovedClock, down_until: float, status: int = 503) -> None:
     """Answer page 1, then be down until that time, then answer page 2."""
 
     def script(asked: Asked) -> Say:
@@ -128,7 +128,7 @@ def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float, status: 
         more = {"page": page, "has_more": page == 1, "total": 2}
         return Say({"events": [{"event_id": f"e{page}"}], "pagination": more})
 
-    stand_in.script = script
+    bench.script = script
 
 
 @pytest.mark.parametrize("status", [500, 503])
@@ -136,13 +136,13 @@ def test_a_pull_with_pages_survives_a_deployment(
     bench: Bench, clock: MovedClock, status: int
 ) -> None:
     """It tries again soon, and then with the pauses of 30 s that the service publishes."""
-    _two_pages(bench.stand_in, clock, clock.now + 110, status)
+    _two_pages(bench, clock, clock.now + 110, status)
     assert len(bench.rows(DAY, split="none")) == 2
     assert clock.sleeps == [0.5, 1, 30, 30, 30, 30]
 
 
 def test_a_policy_scales_the_pauses_of_a_deployment(bench: Bench, clock: MovedClock) -> None:
-    _two_pages(bench.stand_in, clock, clock.now + 10)
+    _two_pages(bench, clock, clock.now + 10)
     variant = bench.open(retry=RetryPolicy(attempts=2, longest_wait=4))
     assert len(variant.rows(DAY, split="none")) == 2
     assert clock.sleeps == [0.5, 4, 4, 4]
@@ -152,7 +152,7 @@ def test_a_service_that_stays_down_ends_the_pull_with_advice(
     bench: Bench, clock: MovedClock
 ) -> None:
     started = clock.now
-    _two_pages(bench.stand_in, clock, started + 10_000)
+    _two_pages(bench, clock, started + 10_000)
     with pytest.raises(errors.ServerError, match="been down for 120 s") as caught:
         bench.rows(DAY, split="none")
     assert "sync" in caught.value.remedy

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.client.bench import Bench
-from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.stand_in import Asked, Say
 
 from adanalytics_client import (
     AsyncClient,
@@ -334,7 +334,7 @@ DAYS = [f"2026-01-{day}" for day in range(15, 20)]
 LARGE = {"2026-01-15", "2026-01-17", "2026-01-19"}
 
 
-def serve(stand_in: StandIn, between: int) -> None:
+def serve(bench: Bench, between: int) -> None:
     """Large days, and so many filtered events on each day between them."""
 
     def events(query: dict[str, str]) -> list[dict[str, Any]]:
@@ -356,12 +356,12 @@ def serve(stand_in: StandIn, between: int) -> None:
         end = int(asked.query["page"]) * size
         return Say({"events": found[end - size : end], "total": len(found)})
 
-    stand_in.script = script
+    bench.script = script
 
 
 @pytest.mark.parametrize("between", [0, 1, 7, 30])
 def test_days_that_a_total_counts_are_asked_for(bench: Bench, between: int) -> None:
-    serve(bench.stand_in, between)
+    serve(bench, between)
     variant = bench.open(quota=QuotaPolicy(limit=None))
     rows = variant.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
     days = Counter(row["event_id"].split()[0] for row in rows)
@@ -375,7 +375,7 @@ def test_days_that_a_total_counts_are_asked_for(bench: Bench, between: int) -> N
 def test_a_range_that_is_refused_for_its_length_is_pulled_by_days(
     bench: Bench, hour: int | None
 ) -> None:
-    serve(bench.stand_in, 1)
+    serve(bench, 1)
     whole = bench.script
 
     def refuse(asked: Asked) -> Say:

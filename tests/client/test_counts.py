@@ -739,7 +739,7 @@ def test_rows_without_an_id_are_kept_however_alike(variant: Variant, service: Se
 THREE = (FIRST, FIRST + timedelta(days=2))
 
 
-def three_days(stand_in: StandIn, service: Service, lost: date | None) -> None:
+def three_days(bench: Bench, service: Service, lost: date | None) -> None:
     """Serve three days; a query of all of them leaves out the lost one, in its total, too."""
     listed = [FIRST + timedelta(day) for day in range(3)]
     whole = service.rows
@@ -755,7 +755,7 @@ def three_days(stand_in: StandIn, service: Service, lost: date | None) -> None:
             return Say({"dates": [str(day) for day in listed if day != lost or service.listed]})
         return service(asked)
 
-    service.rows, stand_in.script = rows, script  # type: ignore[method-assign]
+    service.rows, bench.script = rows, script  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("how", ["rows", "write"])
@@ -775,7 +775,7 @@ def test_a_day_in_the_middle_that_brings_nothing_is_an_error(
 ) -> None:
     if not has_total:
         service.total = nothing
-    three_days(bench.stand_in, service, THREE[0] + timedelta(1))
+    three_days(bench, service, THREE[0] + timedelta(1))
     forward, service.cap = service.rows, cap
     service.rows = lambda *at: forward(*at)[::order]  # type: ignore[method-assign]
     query = bench.client.events(*THREE, split=split, per_page=cap)
@@ -866,7 +866,7 @@ def test_days_at_an_end_that_no_list_names_are_counted_together(
 
 
 def test_a_count_that_fails_leaves_a_missing_day_an_error(bench: Bench, service: Service) -> None:
-    three_days(bench.stand_in, service, None)
+    three_days(bench, service, None)
     whole, answer, lost = service.rows, bench.script, f"{THREE[0] + timedelta(1)} "
     service.rows = lambda *at: [  # type: ignore[method-assign]
         row for row in whole(*at) if not row["event_id"].startswith(lost)
@@ -885,13 +885,13 @@ def test_a_count_that_fails_leaves_a_missing_day_an_error(bench: Bench, service:
 
 def test_days_that_all_bring_events_cost_nothing(bench: Bench, service: Service) -> None:
     """Also if they come in no order; a day without events costs one request."""
-    three_days(bench.stand_in, service, None)
+    three_days(bench, service, None)
     forward = service.rows
     service.rows = lambda *at: sorted(forward(*at), key=hash_of)  # type: ignore[method-assign]
     assert len(bench.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
     assert service.requests == ["events"]
     service.asked.clear()
-    three_days(bench.stand_in, service, THREE[0] + timedelta(1))
+    three_days(bench, service, THREE[0] + timedelta(1))
     service.listed = False
     assert len(bench.rows(*THREE, split="none", check="auto")) == len(service.rows(*THREE))
     assert service.requests == ["events", "dates"]
@@ -899,7 +899,7 @@ def test_days_that_all_bring_events_cost_nothing(bench: Bench, service: Service)
 
 def test_the_days_of_a_page_without_times_are_not_known(bench: Bench, service: Service) -> None:
     """So a day whose events are on that page is not said to be missing."""
-    three_days(bench.stand_in, service, None)
+    three_days(bench, service, None)
     service.make = lambda day, *at: (
         {"event_id": f"{day} {at}"} if day == DAYS[1] else timed(day, *at)
     )
@@ -914,7 +914,7 @@ def test_few_events_of_a_day_among_many_of_others_are_seen(
     bench: Bench, service: Service, has_total: bool, seed: int
 ) -> None:
     """A sample of an unordered page shows most of its events to be of one day."""
-    three_days(bench.stand_in, service, None)
+    three_days(bench, service, None)
     if not has_total:
         service.total = nothing
     whole = service.rows

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.client.bench import Bench
-from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.stand_in import Asked, Say
 from tests.client.variants import Variant
 
 from adanalytics_client import errors
@@ -254,7 +254,7 @@ WRONG = [
 ]
 
 
-def serve(stand_in: StandIn, service: Service) -> None:
+def serve(bench: Bench, service: Service) -> None:
     def script(asked: Asked) -> Say:
         if asked.method == "POST":
             return Say({"status": "done", "download_url": "/f", **service.order})
@@ -272,7 +272,7 @@ def serve(stand_in: StandIn, service: Service) -> None:
         place = int(asked.query["page"]) - 1
         return Say({"data": ROWS[place : place + 1]})
 
-    stand_in.script = script
+    bench.script = script
 
 
 def fetch(variant: Variant, service: Service, folder: Path) -> Path:
@@ -283,7 +283,7 @@ def fetch(variant: Variant, service: Service, folder: Path) -> Path:
 
 @pytest.mark.parametrize("service", RIGHT, ids=str)
 def test_a_whole_export_arrives_as_it_is(bench: Bench, tmp_path: Path, service: Service) -> None:
-    serve(bench.stand_in, service)
+    serve(bench, service)
     assert fetch(bench.variant, service, tmp_path).read_bytes() == service.content
     assert len([*tmp_path.iterdir()]) == 1
 
@@ -292,7 +292,7 @@ def test_a_whole_export_arrives_as_it_is(bench: Bench, tmp_path: Path, service: 
 def test_anything_else_is_a_typed_error_and_no_file(
     bench: Bench, tmp_path: Path, service: Service
 ) -> None:
-    serve(bench.stand_in, service)
+    serve(bench, service)
     with pytest.raises((errors.DownloadError, errors.ProtocolError)):
         fetch(bench.variant, service, tmp_path)
     assert [path for path in tmp_path.iterdir() if ".part" not in path.suffixes] == []
@@ -308,7 +308,7 @@ def test_anything_else_is_a_typed_error_and_no_file(
 def test_a_file_in_another_form_says_what_helps(
     bench: Bench, tmp_path: Path, body: bytes, headers: Any, remedy: str
 ) -> None:
-    serve(bench.stand_in, Service("another form", body, headers=headers, suffix=".gz"))
+    serve(bench, Service("another form", body, headers=headers, suffix=".gz"))
     with pytest.raises(errors.DownloadError) as wrong:
         bench.call("export", DAY, to=tmp_path / "day.csv.gz", timeout=60)
     assert remedy in wrong.value.remedy
@@ -332,7 +332,7 @@ def test_a_last_record_without_a_line_end_may_be_cut(
     announced = Service("announced", body, count=count, order=size)
     ended = Service("ended", body, count=count, until_closed=True)
     for service in (framed, announced, ended):
-        serve(bench.stand_in, service)
+        serve(bench, service)
         caplog.clear()
         if check == "auto" and service is ended:
             with pytest.raises(errors.DownloadError, match=r'no line end.*check="none"'):
@@ -348,7 +348,7 @@ def test_a_last_record_without_a_line_end_may_be_cut(
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_a_zip_archive_is_named(bench: Bench, tmp_path: Path, form: str) -> None:
     service = Service("zip", archive("events.csv", CSV), form=form)
-    serve(bench.stand_in, service)
+    serve(bench, service)
     with pytest.raises(errors.DownloadError, match="is a zip archive"):
         fetch(bench.variant, service, tmp_path)
     assert [asked.path for asked in bench.asked].count("/f") == 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.client.bench import Bench
-from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.stand_in import Asked, Say
 
 from adanalytics_client import ProtocolError, ServiceProfile
 
@@ -14,19 +14,19 @@ FIRST, LAST = date(2026, 1, 1), date(2026, 1, 31)
 DAYS = [str(FIRST + timedelta(at)) for at in range(31)]
 
 
-def serve(stand_in: StandIn, answer: Callable[[int, dict[str, str]], Say]) -> None:
+def serve(bench: Bench, answer: Callable[[int, dict[str, str]], Say]) -> None:
     def script(asked: Asked) -> Say:
         return answer(int(asked.query.get("page", "1")), asked.query)
 
-    stand_in.script = script
+    bench.script = script
 
 
 def test_dates_that_may_be_cut_are_read_on(bench: Bench) -> None:
-    serve(bench.stand_in, lambda page, _: Say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
+    serve(bench, lambda page, _: Say({"dates": DAYS[(page - 1) * 10 : page * 10]}))
     assert [*map(str, bench.call("dates"))] == DAYS
     assert len(bench.asked) == 4
     # A service without pages of this list returns the same one.
-    serve(bench.stand_in, lambda *_: Say({"dates": DAYS[:10]}))
+    serve(bench, lambda *_: Say({"dates": DAYS[:10]}))
     assert [*map(str, bench.call("dates"))] == DAYS[:10]
     assert len(bench.asked) == 6
 
@@ -40,14 +40,14 @@ def test_a_total_of_one_page_is_no_total(bench: Bench, size: int, beside: dict[s
         rows = [{"campaign_id": at, "clicks": 1} for at in range(24)][(page - 1) * size :][:size]
         return Say({"data": rows, "meta": {**meta, "total": len(rows)}})
 
-    serve(bench.stand_in, answer)
+    serve(bench, answer)
     with pytest.raises(ProtocolError, match=f"counts {size} records, but {min(2 * size, 24)}"):
         bench.call("summary", FIRST, LAST, group_by="campaign")
 
 
 def test_a_total_below_the_stated_size_is_the_end(bench: Bench) -> None:
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(bench.stand_in, lambda *_: Say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
+    serve(bench, lambda *_: Say({"data": rows, "meta": {"total": 7, "per_page": 1000}}))
     assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert len(bench.asked) == 1
 
@@ -58,7 +58,7 @@ def test_days_of_a_full_page_are_read_on_and_come_once(bench: Bench) -> None:
     def answer(page: int, _: dict[str, str]) -> Say:
         return Say({"dates": DAYS[(page - 1) * 6 :][:7], "limit": 7})
 
-    serve(bench.stand_in, answer)
+    serve(bench, answer)
     assert [*map(str, bench.call("dates"))] == DAYS
 
 
@@ -74,7 +74,7 @@ def test_groups_that_are_counted_but_not_sent_are_missed(
     bench: Bench, beside: dict[str, Any], error: str
 ) -> None:
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(bench.stand_in, lambda *_: Say({"data": rows, **beside}))
+    serve(bench, lambda *_: Say({"data": rows, **beside}))
     with pytest.raises(ProtocolError, match=error):
         bench.call("summary", FIRST, LAST, group_by="campaign")
 
@@ -84,11 +84,11 @@ def test_a_full_page_without_another_is_said(
 ) -> None:
     """The service ignores the number of a page, so that the groups are all cannot be known."""
     rows = [{"campaign_id": at, "clicks": 1} for at in range(7)]
-    serve(bench.stand_in, lambda *_: Say({"data": rows, "limit": 7}))
+    serve(bench, lambda *_: Say({"data": rows, "limit": 7}))
     assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert [text for text in caplog.messages if "others may be missing" in text]
     caplog.clear()
-    serve(bench.stand_in, lambda *_: Say({"data": rows, "limit": 7, "total": 7}))
+    serve(bench, lambda *_: Say({"data": rows, "limit": 7, "total": 7}))
     assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     assert caplog.messages == []
 
@@ -99,7 +99,7 @@ def test_totals_above_the_rows_are_said(
 ) -> None:
     rows = [{"campaign_id": at, "clicks": 1, "requests": None} for at in range(7)]
     meta = {"total": 7, "per_page": 1_000, "totals": {"clicks": clicks, "requests": 9}}
-    serve(bench.stand_in, lambda *_: Say({"data": rows, "meta": meta}))
+    serve(bench, lambda *_: Say({"data": rows, "meta": meta}))
     assert len(bench.call("summary", FIRST, LAST, group_by="campaign").rows) == 7
     said = [text for text in caplog.messages if "7 clicks, but its totals have 8" in text]
     assert (len(said), len(caplog.messages)) == (messages, messages)
@@ -108,7 +108,7 @@ def test_totals_above_the_rows_are_said(
 def test_figures_that_are_texts_are_said(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     row = {"clicks": "12", "revenue": "1.5", "ctr": "15%", "requests": "", "os": "7,5"}
     rows = [{"campaign_id": 7, **row}, {"campaign_id": 8, **row, "clicks": "1,234"}]
-    serve(bench.stand_in, lambda *_: Say({"data": rows}))
+    serve(bench, lambda *_: Say({"data": rows}))
     summary = bench.call("summary", FIRST, LAST, group_by="campaign")
     assert [row.clicks for row in summary.rows] == [12, "1,234"]
     (text,) = caplog.messages
@@ -125,11 +125,11 @@ def test_totals_of_another_shape_are_kept_as_sent(bench: Bench, totals: Any) -> 
 
 @pytest.mark.parametrize("row", [{"impr": 5}, {"impr": 5, "views": 3}, {"clicks": 1, "views": 3}])
 def test_the_same_row_without_groups_is_no_group(bench: Bench, row: dict[str, int]) -> None:
-    serve(bench.stand_in, lambda *_: Say({"data": [row], "meta": {"total": 1}}))
+    serve(bench, lambda *_: Say({"data": [row], "meta": {"total": 1}}))
     with pytest.raises(ProtocolError, match="the rows without groups"):
         bench.call("summary", FIRST, group_by="campaign")
     serve(
-        bench.stand_in,
+        bench,
         lambda _, query: Say({"data": [{**row, **({"c": 7} if "group_by" in query else {})}]}),
     )
     assert len(bench.call("summary", FIRST, group_by="campaign").rows) == 1
@@ -163,7 +163,7 @@ def test_a_row_of_a_day_is_of_a_day_of_the_range(
         found = rows if "group_by" in query else total
         return Say({"data": found, "meta": {"total": len(found)}})
 
-    serve(bench.stand_in, answer)
+    serve(bench, answer)
     if is_right:
         assert len(bench.call("summary", FIRST, LAST, group_by="day").rows) == 2
     else:
@@ -219,7 +219,7 @@ def test_a_group_has_one_row(
         meta = {"total": 2, "per_page": per_page} if "group_by" in query else {}
         return Say({"data": found, "meta": meta})
 
-    serve(bench.stand_in, answer)
+    serve(bench, answer)
     if not problem:
         assert len(bench.call("summary", FIRST, LAST, group_by=group_by).rows) == 2
         return
@@ -247,7 +247,7 @@ def test_a_summary_that_states_its_days_states_those_of_the_request(
         {"data": [row], "meta": {"total": 1, "date_range": stated}},
         {"data": [{**row, **stated}]},
     ]
-    serve(bench.stand_in, lambda *_: Say(answers[at]))
+    serve(bench, lambda *_: Say(answers[at]))
     if is_right:
         assert len(bench.call("summary", FIRST, LAST).rows) == 1
     else:
@@ -302,7 +302,7 @@ def test_a_row_with_the_sums_of_all_others_is_no_group(
         meta = {"total": groups if per_page == 10 else len(records)}
         return Say({"data": part, "meta": meta})
 
-    serve(bench.stand_in, answer)
+    serve(bench, answer)
     summary = bench.call("summary", FIRST, LAST, group_by=group_by)
     assert len(summary.rows) == groups
     assert len([text for text in caplog.messages if "sums of all others" in text]) == is_total
@@ -327,10 +327,10 @@ def test_a_row_with_the_sums_of_all_others_is_no_group(
 def test_a_day_in_another_spelling_is_a_day(
     bench: Bench, cells: list[Any], days: list[str]
 ) -> None:
-    serve(bench.stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1} for cell in cells]}))
+    serve(bench, lambda *_: Say({"data": [{"day": cell, "clicks": 1} for cell in cells]}))
     summary = bench.call("summary", FIRST, LAST, group_by="day")
     assert [str(row.date) for row in summary.rows] == days
-    serve(bench.stand_in, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
+    serve(bench, lambda *_: Say({"data": [{"day": "01/02/2026", "clicks": 1}]}))
     (row,) = bench.call("summary", "2026", group_by="day").rows
     assert row.date == "01/02/2026"
 
@@ -342,7 +342,7 @@ def test_a_day_in_another_spelling_is_a_day(
 def test_a_day_at_the_end_of_the_calendar_is_of_another_range(
     bench: Bench, zone: str, cell: str
 ) -> None:
-    serve(bench.stand_in, lambda *_: Say({"data": [{"day": cell, "clicks": 1}]}))
+    serve(bench, lambda *_: Say({"data": [{"day": cell, "clicks": 1}]}))
     with pytest.raises(ProtocolError, match="but the request was for its days"):
         bench.open(service=ServiceProfile(zone=zone)).call("summary", FIRST, LAST, group_by="day")
 
@@ -359,7 +359,7 @@ def test_a_day_may_be_a_midnight_of_the_zone(bench: Bench, zone: str, as_text: b
     ]
     rows = [{"day": cell, "clicks": 1} for cell in cells]
     period = {"from": moments[0].isoformat(), "to": moments[1].isoformat()}
-    serve(bench.stand_in, lambda *_: Say({"data": rows, "period": period}))
+    serve(bench, lambda *_: Say({"data": rows, "period": period}))
     variant = bench.open(service=service)
     summary = variant.call("summary", FIRST, LAST, group_by="day")
     assert [row.date for row in summary.rows] == [FIRST, LAST]

@@ -82,19 +82,19 @@ def rows(*ids: Any) -> list[dict[str, Any]]:
     return [{"event_id": each} for each in ids]
 
 
-def pages_of(stand_in: StandIn, *pages: Any, beside: Any = None) -> None:
+def pages_of(bench: Bench, *pages: Any, beside: Any = None) -> None:
     """Answer page n with the nth of these; behind them begin again."""
 
     def script(asked: Asked) -> Say:
         page = pages[(int(asked.query["page"]) - 1) % len(pages)]
         return Say({"events": page, **(beside or {})})
 
-    stand_in.script = script
+    bench.script = script
 
 
 @pytest.mark.parametrize("beside", [{}, {"total": 20}, {"has_more": True}])
 def test_two_pages_in_turn_are_an_error(bench: Bench, beside: dict[str, Any]) -> None:
-    pages_of(bench.stand_in, rows(*"abc"), rows(*"def"), beside=beside)
+    pages_of(bench, rows(*"abc"), rows(*"def"), beside=beside)
     with pytest.raises(ProtocolError, match="Pages 1 and 3 of 2026-01-15 are the same"):
         bench.rows(DAY, split="none")
     assert len(bench.asked) == 3
@@ -144,7 +144,7 @@ def test_events_that_come_twice_are_handed_out_once(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Why they do is not known: the data may have changed, or the service may hold them twice."""
-    pages_of(bench.stand_in, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
+    pages_of(bench, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
     assert bench.rows(DAY, split="none", per_page=3) == rows(*"abcde")
     one, two = caplog.messages
     assert "Page 2 of 2026-01-15 repeats an event, which was left out; the data may have" in one
@@ -156,7 +156,7 @@ def test_events_that_one_page_has_twice_are_those_of_the_service(
     bench: Bench, caplog: pytest.LogCaptureFixture, total: int | None
 ) -> None:
     """A page is one moment, so nothing moved."""
-    pages_of(bench.stand_in, rows(*"abb"), rows(*"cd"), beside={"total": total})
+    pages_of(bench, rows(*"abb"), rows(*"cd"), beside={"total": total})
     assert bench.rows(DAY, split="none", per_page=3) == rows(*"abbcd")
     assert caplog.messages == [f"Events of {DAY} come twice on one page; all are kept."]
     assert len(bench.asked) == 2
@@ -164,7 +164,7 @@ def test_events_that_one_page_has_twice_are_those_of_the_service(
 
 @pytest.mark.parametrize("total", [4, 6])
 def test_events_stored_twice_do_not_hide_that_one_is_missing(bench: Bench, total: int) -> None:
-    pages_of(bench.stand_in, rows(*"abb"), rows(*"cd"), [], beside={"total": total})
+    pages_of(bench, rows(*"abb"), rows(*"cd"), [], beside={"total": total})
     with pytest.raises(ProtocolError, match=f"counts {total} events in {DAY}, but 5 arrived"):
         bench.rows(DAY, split="none", per_page=3)
 
@@ -199,7 +199,7 @@ def test_copies_on_two_pages_are_an_error_that_tells_how_to_pull_them(bench: Ben
 
 
 def test_a_resumed_pull_keeps_events_stored_twice(bench: Bench) -> None:
-    pages_of(bench.stand_in, rows(*"abb"), rows(*"cdd"), rows("e"), beside={"total": 7})
+    pages_of(bench, rows(*"abb"), rows(*"cdd"), rows("e"), beside={"total": 7})
     first, *rest = bench.pages(DAY, split="none", per_page=3)
     assert [row for page in rest for row in page.rows] == rows(*"cdde")
     assert bench.rows(DAY, split="none", per_page=3, resume=first.token) == rows(*"cdde")
@@ -210,7 +210,7 @@ def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, on_drift: str, found: str
 ) -> None:
     monkeypatch.setattr("adanalytics_client._events.slice.MOST_IDS", {"raise": 100, "warn": 4})
-    pages_of(bench.stand_in, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
+    pages_of(bench, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
     assert bench.rows(DAY, split="none", on_drift=on_drift) == rows(*found)
 
 
@@ -359,7 +359,7 @@ def test_a_later_page_without_a_body_is_an_error(
 def test_a_slice_is_asked_three_times_at_most(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pages_of(bench.stand_in, rows("a"), [], beside={"total": 2, "has_more": False})
+    pages_of(bench, rows("a"), [], beside={"total": 2, "has_more": False})
     with pytest.raises(
         ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"
     ) as caught:
@@ -540,7 +540,7 @@ def test_no_advice_to_pull_again_while_that_happens(
 def test_a_slice_without_ids_is_not_asked_again(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pages_of(bench.stand_in, [{"n": 1}], [], beside={"total": 2, "has_more": False})
+    pages_of(bench, [{"n": 1}], [], beside={"total": 2, "has_more": False})
     with pytest.raises(ProtocolError, match="not known which are missing"):
         bench.rows(DAY, split="none")
     assert len(bench.asked) == 2
@@ -651,7 +651,7 @@ def test_equal_events_with_a_shared_id_come_in_a_resumed_pull(bench: Bench) -> N
 
 
 def test_an_event_that_comes_again_takes_no_other_with_it(bench: Bench) -> None:
-    pages_of(bench.stand_in, *(rows(*page) for page in ("ab", "cd", "eb", "hi", "")))
+    pages_of(bench, *(rows(*page) for page in ("ab", "cd", "eb", "hi", "")))
     first = bench.pages(DAY, split="none", per_page=2, on_drift="warn")[0]
     rest = bench.rows(DAY, split="none", per_page=2, resume=first.token, on_drift="warn")
     assert [row["event_id"] for row in rest] == [*"cdehi"]

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tests.client.bench import Bench
 from tests.client.notes import Notes
 from tests.client.raw_events import raw_rows
-from tests.client.stand_in import Asked, Say, StandIn
+from tests.client.stand_in import Asked, Say
 from tests.client.variants import BOTH_LIBRARIES, Variant
 
 from adanalytics_client import Client, Event, RetryPolicy, SeenEvents, ServiceProfile
@@ -34,7 +34,7 @@ SIZES = (10, 8, 10)
 Signs = Callable[[int, bool], dict[str, Any]]
 
 
-def serve(stand_in: StandIn, signs: Signs, sizes: tuple[int, ...] = SIZES) -> None:
+def serve(bench: Bench, signs: Signs, sizes: tuple[int, ...] = SIZES) -> None:
     """Pages of these sizes, with members beside their events, and empty pages behind them."""
 
     def script(asked: Asked) -> Say:
@@ -43,7 +43,7 @@ def serve(stand_in: StandIn, signs: Signs, sizes: tuple[int, ...] = SIZES) -> No
         rows = [{"event_id": f"{page}-{at}"} for at in range(size)]
         return Say({"events": rows, **signs(page, page >= len(sizes))})
 
-    stand_in.script = script
+    bench.script = script
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def serve(stand_in: StandIn, signs: Signs, sizes: tuple[int, ...] = SIZES) -> No
 )
 def test_a_sign_of_another_page_is_followed(bench: Bench, signs: Signs) -> None:
     """Also behind a page that is shorter than the first; the end is seen by an empty page."""
-    serve(bench.stand_in, signs)
+    serve(bench, signs)
     assert len(bench.rows(DAY, hour=3)) == sum(SIZES)
     assert len(bench.asked) == 4
 
@@ -96,7 +96,7 @@ def test_a_sign_of_another_page_is_followed(bench: Bench, signs: Signs) -> None:
     ],
 )
 def test_a_total_ends_a_slice(bench: Bench, beside: dict[str, Any]) -> None:
-    serve(bench.stand_in, lambda *_: beside)
+    serve(bench, lambda *_: beside)
     assert len(bench.rows(DAY, hour=3)) == sum(SIZES)
     assert len(bench.asked) == 3
 
@@ -118,7 +118,7 @@ def test_a_total_ends_a_slice(bench: Bench, beside: dict[str, Any]) -> None:
     ],
 )
 def test_one_page(bench: Bench, beside: dict[str, Any], requests: int) -> None:
-    serve(bench.stand_in, lambda *_: beside, (5,))
+    serve(bench, lambda *_: beside, (5,))
     assert len(bench.rows(DAY, hour=3)) == 5
     assert len(bench.asked) == requests
 
@@ -126,10 +126,10 @@ def test_one_page(bench: Bench, beside: dict[str, Any], requests: int) -> None:
 @pytest.mark.parametrize(("per_page", "requests"), [(5, 2), (6, 1)])
 def test_a_full_page_is_not_the_last_by_a_total(bench: Bench, per_page: int, requests: int) -> None:
     """A search engine caps its total where it caps a page."""
-    serve(bench.stand_in, lambda *_: {"total": 5}, (5,))
+    serve(bench, lambda *_: {"total": 5}, (5,))
     assert len(bench.rows(DAY, hour=3, per_page=per_page)) == 5
     assert len(bench.asked) == requests
-    serve(bench.stand_in, lambda *_: {"total": 5}, (5, 2))
+    serve(bench, lambda *_: {"total": 5}, (5, 2))
     if per_page == 5:
         with pytest.raises(ProtocolError, match=r"counts 5 events in .*, but 7 arrived"):
             bench.rows(DAY, hour=3, per_page=per_page)
@@ -146,7 +146,7 @@ def test_a_full_page_is_not_the_last_by_a_total(bench: Bench, per_page: int, req
 def test_names_that_only_sound_like_paging_cost_no_request(
     bench: Bench, beside: dict[str, Any]
 ) -> None:
-    serve(bench.stand_in, lambda *_: beside, (10, 8))
+    serve(bench, lambda *_: beside, (10, 8))
     assert len(bench.rows(DAY, hour=3)) == 18
     assert len(bench.asked) == 2
 
@@ -165,7 +165,7 @@ def test_names_that_only_sound_like_paging_cost_no_request(
     ],
 )
 def test_headers_are_metadata(bench: Bench, headers: dict[str, str], requests: int) -> None:
-    serve(bench.stand_in, lambda *_: {})
+    serve(bench, lambda *_: {})
     script = bench.script
     bench.script = lambda asked: Say(script(asked).body, headers=headers)
     assert len(bench.rows(DAY, hour=3)) == 28
@@ -187,7 +187,7 @@ def test_headers_are_metadata(bench: Bench, headers: dict[str, str], requests: i
 )
 def test_a_header_that_leads_on_is_never_ignored(bench: Bench, header: dict[str, str]) -> None:
     """Behind a short page, and behind an empty one as an error that names it."""
-    serve(bench.stand_in, lambda *_: {}, (10, 4, 10))
+    serve(bench, lambda *_: {}, (10, 4, 10))
     script = bench.script
     ends = 3
 
@@ -209,7 +209,7 @@ def test_events_under_the_name_of_links_are_none(bench: Bench) -> None:
     assert len(variant.rows(DAY, hour=3)) == 3
 
 
-def serve_hours(stand_in: StandIn, sizes: dict[int, list[int]]) -> None:
+def serve_hours(bench: Bench, sizes: dict[int, list[int]]) -> None:
     """Pages of these sizes for each hour, without any metadata."""
 
     def script(asked: Asked) -> Say:
@@ -217,7 +217,7 @@ def serve_hours(stand_in: StandIn, sizes: dict[int, list[int]]) -> None:
         size = [*sizes.get(hour, []), *[0] * page][page - 1]
         return Say([{"event_id": f"{hour}-{page}-{at}"} for at in range(size)])
 
-    stand_in.script = script
+    bench.script = script
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def serve_hours(stand_in: StandIn, sizes: dict[int, list[int]]) -> None:
 def test_the_length_of_a_page_ends_a_slice_without_metadata(
     bench: Bench, sizes: list[int], requests: int, per_page: int | None
 ) -> None:
-    serve_hours(bench.stand_in, {3: sizes})
+    serve_hours(bench, {3: sizes})
     assert len(bench.rows(DAY, hour=3, per_page=per_page)) == sum(sizes)
     assert len(bench.asked) == requests
 
@@ -255,7 +255,7 @@ def test_of_two_totals_the_larger_one_counts(bench: Bench, beside: dict[str, str
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_the_first_size_of_a_slice_does_not_end_another(bench: Bench, concurrency: int) -> None:
     sizes = {0: [10], 1: [8, 8, 4], 2: [3, 3, 3], 5: [1], 7: [12, 12]}
-    serve_hours(bench.stand_in, sizes)
+    serve_hours(bench, sizes)
     rows = bench.rows(DAY, concurrency=concurrency)
     assert Counter(int(row["event_id"].split("-")[0]) for row in rows) == {
         hour: sum(each) for hour, each in sizes.items()
@@ -266,7 +266,7 @@ def test_the_first_size_of_a_slice_does_not_end_another(bench: Bench, concurrenc
 
 def test_a_token_remembers_the_size_of_the_first_page(bench: Bench) -> None:
     for sizes, requests in (([10, 10, 3], 2), ([5, 10, 7, 3], 3)):
-        serve_hours(bench.stand_in, {3: sizes})
+        serve_hours(bench, {3: sizes})
         pages = bench.pages(DAY, hour=3)
         bench.asked.clear()
         rest = bench.pages(DAY, hour=3, resume=pages[1].token)
@@ -314,7 +314,7 @@ def test_the_most_requests_are_enough(
 def test_an_observer_is_told_how_many_pages_a_slice_has(
     bench: Bench, signs: Signs, pages: list[int | None]
 ) -> None:
-    serve(bench.stand_in, signs)
+    serve(bench, signs)
     notes = Notes()
     bench.open(observer=notes).rows(DAY, hour=3)
     assert [each.pages for each in notes.of(PageReceived)] == pages
@@ -323,7 +323,7 @@ def test_an_observer_is_told_how_many_pages_a_slice_has(
 MORE, END, THREE = {"has_more": True}, {"has_more": False}, {"total_pages": 3}
 
 
-def serve_pages(stand_in: StandIn, *pages: tuple[int, dict[str, Any]]) -> None:
+def serve_pages(bench: Bench, *pages: tuple[int, dict[str, Any]]) -> None:
     """Pages of so many events with these members beside them, and empty ones behind."""
 
     def script(asked: Asked) -> Say:
@@ -331,7 +331,7 @@ def serve_pages(stand_in: StandIn, *pages: tuple[int, dict[str, Any]]) -> None:
         size, beside = pages[number - 1] if number <= len(pages) else (0, {})
         return Say({"events": [{"event_id": f"{number}-{at}"} for at in range(size)], **beside})
 
-    stand_in.script = script
+    bench.script = script
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def serve_pages(stand_in: StandIn, *pages: tuple[int, dict[str, Any]]) -> None:
 def test_an_empty_page_that_says_that_others_follow_is_an_error(
     bench: Bench, on_drift: str, pages: list[Any]
 ) -> None:
-    serve_pages(bench.stand_in, *pages)
+    serve_pages(bench, *pages)
     number = [size for size, _ in pages].index(0) + 1
     words = f"Page {number} of 2026-01-15 states no events and (has_more: true|3 pages)"
     with pytest.raises(ProtocolError, match=words):
@@ -369,7 +369,7 @@ def test_an_empty_page_that_says_that_others_follow_is_an_error(
 def test_an_end_beside_another_page_is_an_error(
     bench: Bench, beside: dict[str, Any], words: str, on_drift: str
 ) -> None:
-    serve_pages(bench.stand_in, (10, beside), (10, beside))
+    serve_pages(bench, (10, beside), (10, beside))
     for split in ("none", "auto"):
         with pytest.raises(ProtocolError, match=f"Page 1 of {DAY} states {words}") as caught:
             bench.rows(DAY, split=split, on_drift=on_drift)
@@ -378,7 +378,7 @@ def test_an_end_beside_another_page_is_an_error(
 
 @pytest.mark.parametrize("name", ["total_pages", "pages", "lastPage"])
 def test_as_many_pages_as_events_on_the_first_are_still_pages(bench: Bench, name: str) -> None:
-    serve_pages(bench.stand_in, *[(3, END | {name: 3})] * 3)
+    serve_pages(bench, *[(3, END | {name: 3})] * 3)
     with pytest.raises(ProtocolError, match="has_more: false and 3 pages"):
         bench.rows(DAY, split="none")
 
@@ -393,7 +393,7 @@ def test_as_many_pages_as_events_on_the_first_are_still_pages(bench: Bench, name
     ],
 )
 def test_an_end_beside_no_other_page_is_none(bench: Bench, beside: dict[str, Any]) -> None:
-    serve_pages(bench.stand_in, (10, beside))
+    serve_pages(bench, (10, beside))
     assert len(bench.rows(DAY, split="none")) == 10
 
 
@@ -414,7 +414,7 @@ def test_an_end_beside_no_other_page_is_none(bench: Bench, beside: dict[str, Any
 def test_ends_that_agree_are_not_reported(
     bench: Bench, caplog: pytest.LogCaptureFixture, pages: list[Any]
 ) -> None:
-    serve_pages(bench.stand_in, *pages)
+    serve_pages(bench, *pages)
     assert len(bench.rows(DAY, split="none")) == sum(size for size, _ in pages)
     assert caplog.messages == []
 
