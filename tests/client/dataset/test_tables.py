@@ -72,64 +72,55 @@ def restated(event_id: str) -> Row:
     return {"event_time": "2026-01-15T03:00:00Z", "event_id": event_id}
 
 
-def test_a_table_has_the_events_of_the_dataset(
-    client: Client, kind: TableFormat, place: Path, reader: Reader
-) -> None:
-    dataset = Dataset(place, table=kind)
+def test_a_table_has_the_events_of_the_dataset(client: Client, reader: Reader) -> None:
+    dataset = Dataset(reader.place, table=reader.kind)
     assert dataset.plan(client).events > 0
-    assert {path.name for path in place.rglob("*")} <= {"_adanalytics", "lock"}
+    assert {path.name for path in reader.place.rglob("*")} <= {"_adanalytics", "lock"}
     assert dataset.sync(client).events == 600
-    assert reader.rows() == rows_of(place)
+    assert reader.rows() == rows_of(reader.place)
     assert len(reader.rows()) == 600
     # One transaction, whatever the number of days.
     assert [len(reader.rows(version)) for version in reader.versions()] == [600]
-    held = Dataset(place).holdings()
+    held = Dataset(reader.place).holdings()
     assert held is not None
-    assert held.table == kind
+    assert held.table == reader.kind
     assert dataset.verify(client, deep=True).is_whole
 
 
-def test_polars_reads_it(client: Client, kind: TableFormat, place: Path, reader: Reader) -> None:
-    Dataset(place, table=kind).sync(client)
+def test_polars_reads_it(client: Client, reader: Reader) -> None:
+    Dataset(reader.place, table=reader.kind).sync(client)
     polars = import_module("polars")
-    if kind == "delta":
-        frame = polars.read_delta(str(place))
+    if reader.kind == "delta":
+        frame = polars.read_delta(str(reader.place))
     else:
         frame = polars.scan_iceberg(reader.table(), reader_override="pyiceberg").collect()
     assert frame.height == 600
-    assert frame["revenue"].sum() == sum(row["revenue"] for row in rows_of(place))
+    assert frame["revenue"].sum() == sum(row["revenue"] for row in rows_of(reader.place))
 
 
-def test_a_second_sync_makes_no_version(
-    client: Client, kind: TableFormat, place: Path, reader: Reader
-) -> None:
-    Dataset(place, table=kind).sync(client)
+def test_a_second_sync_makes_no_version(client: Client, reader: Reader) -> None:
+    Dataset(reader.place, table=reader.kind).sync(client)
     before = reader.versions()
-    assert Dataset(place).sync(client).wanted == 0
+    assert Dataset(reader.place).sync(client).wanted == 0
     # The same events make the same files.
-    assert Dataset(place).sync(client, repull=2).events == 600
+    assert Dataset(reader.place).sync(client, repull=2).events == 600
     assert reader.versions() == before
 
 
 @pytest.mark.parametrize("by_tasks", [False, True])
 def test_a_restated_hour_is_one_version_and_the_old_one_stays(
-    server: LocalServer,
-    client: Client,
-    kind: TableFormat,
-    place: Path,
-    reader: Reader,
-    by_tasks: bool,
+    server: LocalServer, client: Client, reader: Reader, by_tasks: bool
 ) -> None:
-    dataset = Dataset(place, table=kind)
+    dataset = Dataset(reader.place, table=reader.kind)
     dataset.sync(client)
     before, versions = reader.rows(), reader.versions()
     restate(server)
     if by_tasks:
-        parts = [task.run() for task in Dataset(place).tasks(client)]
-        assert Dataset(place).commit(client, parts).failed == []
+        parts = [task.run() for task in Dataset(reader.place).tasks(client)]
+        assert Dataset(reader.place).commit(client, parts).failed == []
     else:
-        assert Dataset(place).sync(client).failed == []
-    assert reader.rows() == rows_of(place) != before
+        assert Dataset(reader.place).sync(client).failed == []
+    assert reader.rows() == rows_of(reader.place) != before
     assert NEW in [row["event_id"] for row in reader.rows()]
     *earlier, _now = reader.versions()
     assert earlier == versions
@@ -137,9 +128,7 @@ def test_a_restated_hour_is_one_version_and_the_old_one_stays(
     assert dataset.verify(client).is_whole
 
 
-def test_an_hour_that_lost_all_events_has_no_rows(
-    kind: TableFormat, place: Path, reader: Reader
-) -> None:
+def test_an_hour_that_lost_all_events_has_no_rows(reader: Reader) -> None:
     with (
         LocalServer() as server,
         Client(server.url, api_key=server.api_key, partner=server.partner) as client,
@@ -147,26 +136,20 @@ def test_an_hour_that_lost_all_events_has_no_rows(
         server.add_events([{"event_time": "2026-01-15T03:00:00Z"}])
         server.keep()
         server.add_events([{"event_time": "2026-01-15T04:00:00Z"}])
-        Dataset(place, table=kind).sync(client)
+        Dataset(reader.place, table=reader.kind).sync(client)
         assert len(reader.rows()) == 2
         server.reset()
-        Dataset(place).sync(client)
+        Dataset(reader.place).sync(client)
         assert [row["event_hour"] for row in reader.rows()] == [3]
         assert len(reader.rows(reader.versions()[0])) == 2
-        assert Dataset(place).verify(client).is_whole
+        assert Dataset(reader.place).verify(client).is_whole
 
 
 @pytest.mark.parametrize("step", ["change", "publish"])
 def test_the_next_sync_repairs_a_table_that_a_stop_left_behind(
-    server: LocalServer,
-    client: Client,
-    kind: TableFormat,
-    place: Path,
-    reader: Reader,
-    step: str,
-    monkeypatch: pytest.MonkeyPatch,
+    server: LocalServer, client: Client, reader: Reader, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     before = reader.rows()
     restate(server)
 
@@ -174,30 +157,30 @@ def test_the_next_sync_repairs_a_table_that_a_stop_left_behind(
         pass
 
     def stop(*_: object) -> None:
-        if NEW in str(rows_of(place)):
+        if NEW in str(rows_of(reader.place)):
             raise Stop
 
-    log = {"delta": DeltaLog, "iceberg": IcebergLog}[kind]
+    log = {"delta": DeltaLog, "iceberg": IcebergLog}[reader.kind]
     with monkeypatch.context() as patched:
         patched.setattr(log if step == "change" else FileTable, step, stop)
         with pytest.raises(Stop):
-            Dataset(place).sync(client)
-    assert reader.rows() == before != rows_of(place)
-    (problem,) = Dataset(place).verify(client).problems
+            Dataset(reader.place).sync(client)
+    assert reader.rows() == before != rows_of(reader.place)
+    (problem,) = Dataset(reader.place).verify(client).problems
     assert str(problem) == "2026-01-15  the table lacks 1 file and lists 1 other"
     assert problem.remedy == "sync"
-    assert Dataset(place).sync(client).wanted == 0
-    assert reader.rows() == rows_of(place)
-    assert Dataset(place).verify(client).is_whole
+    assert Dataset(reader.place).sync(client).wanted == 0
+    assert reader.rows() == rows_of(reader.place)
+    assert Dataset(reader.place).verify(client).is_whole
 
 
 def test_a_kill_at_any_moment_leaves_a_table_that_the_next_sync_completes(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
     program = (
         "import sys; from adanalytics_client import Client; "
         "from adanalytics_client.dataset import Dataset; "
-        f"Dataset({str(place)!r}, table={kind!r}).sync("
+        f"Dataset({str(reader.place)!r}, table={reader.kind!r}).sync("
         f"Client({server.url!r}, api_key={server.api_key!r}, partner='acme'))"
     )
     dice, kills = random.Random(20260115), 0
@@ -216,18 +199,16 @@ def test_a_kill_at_any_moment_leaves_a_table_that_the_next_sync_completes(
         process.wait()
         ids = [row["event_id"] for row in reader.rows()] if reader.finds_a_table() else []
         assert len(ids) == len({*ids})
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     assert kills == KILLS
-    assert reader.rows() == rows_of(place)
-    assert Dataset(place).verify(client, deep=True).is_whole
+    assert reader.rows() == rows_of(reader.place)
+    assert Dataset(reader.place).verify(client, deep=True).is_whole
 
 
-def test_a_day_that_is_saved_twice_is_listed_once(
-    client: Client, kind: TableFormat, place: Path, reader: Reader
-) -> None:
-    Dataset(place, table=kind).sync(client)
+def test_a_day_that_is_saved_twice_is_listed_once(client: Client, reader: Reader) -> None:
+    Dataset(reader.place, table=reader.kind).sync(client)
     reader.drop_column("app_bundle")
-    store = open_store(str(place))
+    store = open_store(str(reader.place))
     identity, manifest = Identity.read(store), Manifest(store)
     assert identity is not None
     table, now = FileTable(store, identity), datetime.now(UTC)
@@ -236,56 +217,54 @@ def test_a_day_that_is_saved_twice_is_listed_once(
     table.note(manifest, manifest.days())
     table.publish(manifest, Schema.read(store), (), now)
     assert reader.versions() == versions
-    assert reader.rows() == rows_of(place)
+    assert reader.rows() == rows_of(reader.place)
 
 
-def test_duckdb_adds_up_the_rows_of_the_table(
-    client: Client, kind: TableFormat, place: Path, reader: Reader
-) -> None:
-    Dataset(place, table=kind).sync(client)
+def test_duckdb_adds_up_the_rows_of_the_table(client: Client, reader: Reader) -> None:
+    Dataset(reader.place, table=reader.kind).sync(client)
     select = "SELECT event_type, count(*), sum(revenue) FROM events GROUP BY ALL ORDER BY ALL"
-    expected = Dataset(place).query(select).to_pylist()
+    expected = Dataset(reader.place).query(select).to_pylist()
     assert reader.by_duckdb(select) == [tuple(row.values()) for row in expected]
 
 
 def test_a_place_may_be_spelled_in_another_way(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
-    Dataset(place, table=kind).sync(client, "2026-01-15")
-    link = place.parent / "link"
-    link.symlink_to(place.parent, target_is_directory=True)
+    Dataset(reader.place, table=reader.kind).sync(client, "2026-01-15")
+    link = reader.place.parent / "link"
+    link.symlink_to(reader.place.parent, target_is_directory=True)
     assert Dataset(link / "events").sync(client, "2026-01-16").failed == []
-    assert Dataset(place / ".." / "events").verify(client).is_whole
-    assert reader.rows() == rows_of(place)
+    assert Dataset(reader.place / ".." / "events").verify(client).is_whole
+    assert reader.rows() == rows_of(reader.place)
 
 
 def test_rows_of_a_day_with_a_damaged_record_stay_until_it_is_pulled_again(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     before, versions = reader.rows(), reader.versions()
-    place.joinpath("_adanalytics/manifest/2026-01-15.json").write_text("{}")
+    reader.place.joinpath("_adanalytics/manifest/2026-01-15.json").write_text("{}")
     server.faults.add("422 always on events")
     with pytest.raises(AdAnalyticsError, match="422"):
-        Dataset(place).sync(client)
+        Dataset(reader.place).sync(client)
     assert reader.rows() == before
     server.faults.clear()
-    assert Dataset(place).sync(client).events == 300
-    assert Dataset(place).verify(client).is_whole
+    assert Dataset(reader.place).sync(client).events == 300
+    assert Dataset(reader.place).verify(client).is_whole
     # The same events make the same files.
     assert reader.versions() == versions
 
 
 def test_columns_of_a_later_version_are_added(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     columns = reader.columns()
     reader.drop_column("app_bundle")
     assert "app_bundle" not in reader.columns()
-    Dataset(place).sync(client)
+    Dataset(reader.place).sync(client)
     assert sorted(reader.columns()) == sorted(columns)
-    assert reader.rows() == rows_of(place)
+    assert reader.rows() == rows_of(reader.place)
 
 
 @pytest.mark.parametrize("lost", ["deltalake", "pyiceberg"])
@@ -445,27 +424,22 @@ def selected_files(reader: Reader, where: str = "true") -> set[str]:
 
 
 def test_a_sync_reads_of_its_table_what_changed(
-    server: LocalServer,
-    client: Client,
-    kind: TableFormat,
-    place: Path,
-    reader: Reader,
-    reads: list[str],
+    server: LocalServer, client: Client, reader: Reader, reads: list[str]
 ) -> None:
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     assert reads == ["all"]
-    Dataset(place).sync(client)
+    Dataset(reader.place).sync(client)
     assert reads == ["all"]
     restate_hour(server, 1)
-    Dataset(place).sync(client)
+    Dataset(reader.place).sync(client)
     assert reads == ["all", DAY]
     # Another program made the table anew.
     reader.drop_column("app_bundle")
-    Dataset(place).sync(client)
+    Dataset(reader.place).sync(client)
     assert reads == ["all", DAY, "all"]
-    assert len(reader.rows()) == rows_in(place)
+    assert len(reader.rows()) == rows_in(reader.place)
     # What no sync can see, `verify` does.
-    assert Dataset(place).verify(client).is_whole
+    assert Dataset(reader.place).verify(client).is_whole
 
 
 @pytest.mark.parametrize(
@@ -477,27 +451,27 @@ def test_a_sync_reads_of_its_table_what_changed(
     ],
 )
 def test_a_filter_needs_only_the_files_of_its_day(
-    client: Client, kind: TableFormat, place: Path, reader: Reader, where: str
+    client: Client, reader: Reader, where: str
 ) -> None:
-    Dataset(place, table=kind).sync(client)
-    expected = {name for name in parquet_files(place) if NEXT_DAY in name}
-    assert selected_files(reader, where) == expected < parquet_files(place)
-    if kind == "iceberg":
+    Dataset(reader.place, table=reader.kind).sync(client)
+    expected = {name for name in parquet_files(reader.place) if NEXT_DAY in name}
+    assert selected_files(reader, where) == expected < parquet_files(reader.place)
+    if reader.kind == "iceberg":
         # Of a file without amounts, nothing says that it has no large one.
         assert selected_files(reader, "revenue > 1000000") < selected_files(reader)
 
 
 def test_the_extensions_of_duckdb_read_the_table(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
     if not DUCKDB.exists():
         pytest.skip("make test-spark installs DuckDB with its extensions")
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     restate_hour(server, 3)
-    Dataset(place).sync(client)
+    Dataset(reader.place).sync(client)
     select = f"SELECT event_type, count(*) AS n FROM events WHERE event_date = '{DAY}' GROUP BY ALL"
-    expected = Dataset(place).query(f"{select} ORDER BY ALL").to_pylist()
-    address = str(place) if kind == "delta" else reader.table().metadata_location
+    expected = Dataset(reader.place).query(f"{select} ORDER BY ALL").to_pylist()
+    address = str(reader.place) if reader.kind == "delta" else reader.table().metadata_location
     script = (
         "import duckdb, duckdb_extensions as e, json, sys\n"
         "kind, address, select, folder = sys.argv[1:]\n"
@@ -511,7 +485,8 @@ def test_the_extensions_of_duckdb_read_the_table(
         "print(json.dumps([rows, plan]))\n"
     )
     done = run_program(
-        [DUCKDB, "-c", script, kind, address, select, place.parent / "extensions"], check=True
+        [DUCKDB, "-c", script, reader.kind, address, select, reader.place.parent / "extensions"],
+        check=True,
     )
     # Above it there may be a progress bar.
     rows, plan = json.loads(done.stdout.splitlines()[-1])
@@ -521,14 +496,14 @@ def test_the_extensions_of_duckdb_read_the_table(
 
 
 def test_earlier_versions_are_removed_in_time(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
     moments = iter(range(100))
 
     def sync(retain: str | None = None) -> None:
         """Sync two hours after the last time."""
         now = BEGIN + timedelta(hours=2 * next(moments))
-        dataset = Dataset(place, table=kind, clock=lambda: now)
+        dataset = Dataset(reader.place, table=reader.kind, clock=lambda: now)
         assert dataset.sync(client, retain=retain).failed == []
 
     sync(retain="3h")
@@ -541,21 +516,21 @@ def test_earlier_versions_are_removed_in_time(
     for number in range(2, 12):
         restate_hour(server, number)
         sync()
-    assert len(reader.rows()) == rows_in(place)
+    assert len(reader.rows()) == rows_in(reader.place)
     live = selected_files(reader)
     # The last version is of less than three hours ago, and files are looked for every three hours.
-    assert live < parquet_files(place)
-    assert len(parquet_files(place) - live) <= 3
-    if kind == "iceberg":
+    assert live < parquet_files(reader.place)
+    assert len(parquet_files(reader.place) - live) <= 3
+    if reader.kind == "iceberg":
         # Of twelve syncs, some of which merged manifests in a version of its own.
         assert len(reader.versions()) <= 8
-        assert len([*place.glob("_adanalytics/iceberg/metadata/*")]) <= 40
+        assert len([*reader.place.glob("_adanalytics/iceberg/metadata/*")]) <= 40
         assert len(reader.table().inspect.manifests()) <= 9
     sync()
     sync()
     sync()
-    assert parquet_files(place) == live == selected_files(reader)
-    assert Dataset(place).verify(client).is_whole
+    assert parquet_files(reader.place) == live == selected_files(reader)
+    assert Dataset(reader.place).verify(client).is_whole
 
 
 def test_a_query_says_that_a_sync_removed_its_file(
@@ -575,18 +550,18 @@ def test_a_query_says_that_a_sync_removed_its_file(
 
 
 def test_a_table_without_its_record_keeps_all_versions(
-    server: LocalServer, client: Client, kind: TableFormat, place: Path, reader: Reader
+    server: LocalServer, client: Client, reader: Reader
 ) -> None:
-    Dataset(place, table=kind).sync(client, DAY)
-    place.joinpath("_adanalytics/table.json").unlink()
-    names, before = parquet_files(place), reader.versions()[-1]
+    Dataset(reader.place, table=reader.kind).sync(client, DAY)
+    reader.place.joinpath("_adanalytics/table.json").unlink()
+    names, before = parquet_files(reader.place), reader.versions()[-1]
     restate_hour(server, 3)
-    assert Dataset(place).sync(client, DAY, NEXT_DAY).failed == []
+    assert Dataset(reader.place).sync(client, DAY, NEXT_DAY).failed == []
     later = datetime.now(UTC) + timedelta(days=30)
-    assert Dataset(place, clock=lambda: later).sync(client).failed == []
+    assert Dataset(reader.place, clock=lambda: later).sync(client).failed == []
     assert before in reader.versions()
-    assert names < parquet_files(place)
-    assert len(reader.rows()) == rows_in(place)
+    assert names < parquet_files(reader.place)
+    assert len(reader.rows()) == rows_in(reader.place)
 
 
 def commit_elsewhere(reader: Reader) -> None:
@@ -601,16 +576,11 @@ def commit_elsewhere(reader: Reader) -> None:
 
 
 def test_another_writer_at_the_same_time_is_a_conflict(
-    server: LocalServer,
-    client: Client,
-    kind: TableFormat,
-    place: Path,
-    reader: Reader,
-    monkeypatch: pytest.MonkeyPatch,
+    server: LocalServer, client: Client, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Dataset(place, table=kind).sync(client)
+    Dataset(reader.place, table=reader.kind).sync(client)
     restate_hour(server, 3)
-    module = {"delta": delta, "iceberg": iceberg}[kind]
+    module = {"delta": delta, "iceberg": iceberg}[reader.kind]
     original: Callable[..., Any] = module.read_footers
 
     def read_footers(*arguments: Any) -> Any:
@@ -619,20 +589,20 @@ def test_another_writer_at_the_same_time_is_a_conflict(
 
     with monkeypatch.context() as patched:
         patched.setattr(module, "read_footers", read_footers)
-        dataset = Dataset(place)
+        dataset = Dataset(reader.place)
         with pytest.raises(TableConflict, match="Another writer committed") as caught:
             dataset.sync(client)
     assert "Run the same sync again" in caught.value.remedy
     # Both are whole: the files are committed, and the table has the other writer's row.
     assert dataset.report is not None
     assert dataset.report.failed == []
-    assert rows_in(place) != 600
+    assert rows_in(reader.place) != 600
     theirs = [row for row in reader.rows() if row["event_id"] == "theirs"]
     assert len(reader.rows()) == 601
     assert len(theirs) == 1
-    assert Dataset(place).sync(client).wanted == 0
-    assert len(reader.rows()) == rows_in(place)
-    assert Dataset(place).verify(client).is_whole
+    assert Dataset(reader.place).sync(client).wanted == 0
+    assert len(reader.rows()) == rows_in(reader.place)
+    assert Dataset(reader.place).verify(client).is_whole
 
 
 def test_a_catalog_that_is_down_amid_a_publication_costs_nothing(
