@@ -299,7 +299,8 @@ class Dataset:
         """Return what a sync would pull and what it would cost; nothing is pulled or written.
 
         Args:
-            client: sends the requests for the days with data and for a summary by day.
+            client: sends the requests for the days with data, for a summary by day, and for the
+                number of events of days that this does not count.
             start: as for `sync`.
             end: as for `sync`.
             via: as for `sync`.

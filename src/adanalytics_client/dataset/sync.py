@@ -113,7 +113,7 @@ def sync(
 
 def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     """Find the needed hours, as `sync` does, and estimate the requests; pull and write nothing."""
-    needs, store = _find_needs(update, via, repull), update.contents.store
+    needs, store = _find_needs(update, via, repull, is_counted=True), update.contents.store
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
     reasons = needs.asked | restated
     starts = _usable(list_started(store), reasons, service)
