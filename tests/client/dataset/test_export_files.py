@@ -151,7 +151,7 @@ def test_a_time_of_postgresql_is_a_time(tmp_path: Path) -> None:
     assert times == ["2026-01-15 03:04:05.600Z"]
 
 
-@pytest.mark.parametrize("texts", [("True", "False"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("texts", [("t", "f"), ("True", "False"), ("TRUE", "FALSE"), ("1", "0")])
 def test_a_flag_of_unknown_name_agrees_with_its_pages(
     tmp_path: Path, texts: tuple[str, str]
 ) -> None:

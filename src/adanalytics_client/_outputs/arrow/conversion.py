@@ -31,7 +31,7 @@ from adanalytics_client._json.types import (
 )
 
 from .schema import arrow_type
-from .values import REFUSALS, Pairs, pairs_of, plain_pattern, to_array, type_of
+from .values import FLAGS, REFUSALS, Pairs, pairs_of, plain_pattern, to_array, type_of
 
 _IS = pa.types
 _CANONICAL = "^(?:0|-?[1-9][0-9]*)$"
@@ -42,8 +42,8 @@ _SHORTEST_FRACTION = "^(?:0(?:[.]0)?|-?(?:0[.][0-9]*[1-9]|[1-9][0-9]*(?:[.](?:0|
 # With the small ones as Python and JavaScript write them: 5e-05 and 5e-7.
 _FLOAT = f"{_SHORTEST_FRACTION}|^-?[1-9](?:[.][0-9]*[1-9])?e-[0-9]+$"
 _FLAG = "^(?:true|false)$"
-# As pandas and spreadsheets write them; as a flag, a text of another column would lose its case.
-_CASED_FLAG = "^(?i:true|false)$"
+# Of a column with flags so far: as a flag, a text of another column would lose its spelling.
+_SPELLED_FLAG = f"^(?i:{'|'.join(FLAGS)})$"
 
 
 def learn(
@@ -211,6 +211,8 @@ def _of_texts(
 
 
 def _of_cells(column: pa.Array, old_type: ColumnType) -> ColumnType:
+    if old_type == FLAG and all_match(column, _SPELLED_FLAG):
+        return FLAG
     if all_match(column, _CANONICAL):
         return join_all(type_of(None, int(text)) for text in _extremes(column))
     if all_match(column, _FRACTION):
@@ -227,8 +229,7 @@ def _of_cells(column: pa.Array, old_type: ColumnType) -> ColumnType:
             return number if number.precision <= MOST_DIGITS else TEXT
     if all_match(column, _FLOAT):
         return join_all(type_of(Kind.AMOUNT, text) for text in pc.unique(column).to_pylist())
-    flags = _CASED_FLAG if old_type.base == "flag" else _FLAG
-    return FLAG if all_match(column, flags) else TEXT
+    return FLAG if all_match(column, _FLAG) else TEXT
 
 
 def _extremes(column: pa.Array) -> Iterator[str]:

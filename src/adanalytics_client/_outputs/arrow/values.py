@@ -43,7 +43,9 @@ of NotImplementedError; a whole number too large for a column is an OverflowErro
 _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,37})", re.ASCII)
 _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 # In any case: a CSV of pandas has True and False, and one of PostgreSQL's COPY t and f.
-_FLAGS = {"true": True, "false": False, "t": True, "f": False, "0": False, "1": True}
+FLAGS = {"true": True, "false": False, "t": True, "f": False, "0": False, "1": True}
+"""The texts of flags in CSV, in lower case."""
+
 # PostgreSQL leaves out the minutes of an offset of whole hours:
 # https://www.postgresql.org/docs/current/datatype-datetime.html#DATATYPE-DATETIME-OUTPUT
 # ISO 8601 has the comma, too, and Python's logging writes it before the milliseconds:
@@ -188,7 +190,7 @@ def _of_whole(value: Json) -> ColumnType | None:
 
 def _of_flag(value: Json) -> ColumnType | None:
     if isinstance(value, str):
-        return BIT if value in {"0", "1"} else FLAG if value.lower() in _FLAGS else None
+        return BIT if value in {"0", "1"} else FLAG if value.lower() in FLAGS else None
     return BIT if value.__class__ is int and value in {0, 1} else None
 
 
@@ -271,7 +273,7 @@ def _number(type_: ColumnType) -> Callable[[Json], Json]:
 def _flag(value: Json) -> bool:
     if isinstance(value, bool):
         return value
-    if (flag := _FLAGS.get(str(value).lower())) is None:
+    if (flag := FLAGS.get(str(value).lower())) is None:
         raise ValueError(value)
     return flag
 
