@@ -78,9 +78,10 @@ def sync(
 
                 exports = [query for query in queries if query.way == "export"]
                 if exports and via == "auto":
-                    # Who chooses exports takes what their files have.
-                    columns = types or _first_event(update, exports[0])[0]
-                    fetcher.columns = [*columns]
+                    # Who chooses exports takes what their files have. In csv, a number and a text
+                    # of digits look the same.
+                    fetcher.types = types or _first_event(update, exports[0])[0]
+                    fetcher.columns = [*fetcher.types]
                 replacement = pages_of if via == "auto" else None
                 update.stage(fetcher.pulled(queries, service, replacement), staging)
 

@@ -22,6 +22,7 @@ from adanalytics_client.dataset import Dataset, DatasetError, Hour, PartFormat, 
 from adanalytics_client.dataset.hours import events
 from adanalytics_client.dataset.hours.events import EventTables
 from adanalytics_client.dataset.hours.files import join_pieces, write_file
+from adanalytics_client.dataset.pull import fetch
 from adanalytics_client.dataset.query.session import run_query
 from adanalytics_client.dataset.records.manifest import Identity
 from adanalytics_client.dataset.storage.local import open_store
@@ -103,6 +104,23 @@ def test_lines_of_an_export_have_times_and_pairs_as_pages_have_them(
     for line in lines:
         for name in ("eventTime", "keyValues"):
             assert line[name] == sent[line["eventId"]][name]
+
+
+def test_the_first_export_has_the_types_of_pages(
+    service: ServiceOfRows, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In csv, a number and a text of digits look the same; the event before it tells them apart."""
+    monkeypatch.setattr(fetch, "EVENTS_PER_PAGE", 1)
+    text = '{{"timestamp":"{}T03:00:00Z","postcode":"10115","skippable":true}}'
+    service.rows = {(day, 3): [text.format(day)] * 9 for day in (FIRST, SECOND)}
+    service.export = lambda texts: as_csv(texts).replace(b"true", b"t")
+    with service.client() as client:
+        assert dataset.sync(client, FIRST).left == 0
+        assert "export" in service.asked
+        dataset.sync(client, SECOND, via="pages")
+    table = dataset.query("SELECT DISTINCT postcode, skippable FROM events")
+    assert table.to_pylist() == [{"postcode": "10115", "skippable": True}]
+    assert dataset.query("FROM events").schema.field("skippable").type == pa.bool_()
 
 
 def sync_days(
