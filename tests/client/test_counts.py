@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from adanalytics_client.errors import InvalidRequest, NotFound, ProtocolError
 
 FIRST = date(2026, 1, 15)
 DAYS = (FIRST, FIRST + timedelta(days=1))
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 SPLITS = ("hourly", "daily", "none", "auto")
 Row = dict[str, Any]
 
@@ -989,3 +990,27 @@ def test_a_resumed_pull_of_some_days_is_not_compared_with_all(
         for page in (pages[0], pages[-1]):
             variant.pages(*DAYS, split=split, check="always", resume=page.token)
         assert service.requests == ["events"] * (len(pages) + len(pages) - 1), split
+
+
+@pytest.mark.parametrize("how", ["rows", "write"])
+@pytest.mark.parametrize("split", SPLITS)
+def test_hours_of_a_day_that_is_over_may_be_left_out(
+    variant: Variant, service: Service, tmp_path: Path, split: str, how: str
+) -> None:
+    """A count of the day, or the list of days, has events that were not requested."""
+    for moment, hours in ((datetime(2026, 1, 15, 14, 20, tzinfo=UTC), 15), (LONG_AGO, 0)):
+        query = variant.client.events(*DAYS, split=split, check="always").only_before(moment)
+        rows = service.rows(FIRST, FIRST) if hours else []
+        if split == "hourly":
+            rows = [row for row in rows if int(row["event_time"][11:13]) < hours]
+        assert marks(pull(variant, query, how, tmp_path)) == marks(rows)
+
+
+def test_hours_that_had_not_begun_may_be_left_out_by_a_pull_that_is_resumed_later(
+    variant: Variant, service: Service, clock: MovedClock
+) -> None:
+    clock.now = datetime(2026, 1, 15, 14, 20, tzinfo=UTC).timestamp()
+    query = variant.client.events(FIRST, check="always")
+    page = variant.first(query.only_before(datetime.fromtimestamp(clock.now, UTC)).pages())
+    clock.now += 48 * 3600
+    assert len(variant.pages(FIRST, check="always", resume=page.token)) == 14

@@ -107,6 +107,7 @@ class PullCheck:
         check: when to request the count.
         is_output: whether the pull becomes a file.
         is_bounded: whether the pull ends after a number of events.
+        is_cut: whether days, or hours of days, that are over were left out at its end.
         strict: whether a difference is an error, or only a warning.
     """
 
@@ -118,12 +119,14 @@ class PullCheck:
         check: Check = "auto",
         is_output: bool = False,
         is_bounded: bool = False,
+        is_cut: bool = False,
         strict: bool = True,
     ) -> None:
         self._plan = plan
         self._check = check
         self._is_always = check == "always" or (check == "auto" and is_output)
-        covers = not plan.params and not is_bounded and not position.is_partial
+        self._is_filtered = is_cut or bool(plan.params)
+        covers = not (self._is_filtered or is_bounded or position.is_partial)
         self._is_comparable = covers and check != "none"
         self._is_resumed = position.passed > 0 or position.opened > 0
         # What an earlier run knew of its slices is not known any more.
@@ -214,7 +217,7 @@ class PullCheck:
         looks_for_days = (
             first
             and self._check != "none"
-            and not (self._is_resumed or plan.params)
+            and not (self._is_resumed or self._is_filtered)
             and (not self._arrived or (self._is_comparable and pull.empty_days))
         )
         return pull if is_counted or looks_for_days else None
