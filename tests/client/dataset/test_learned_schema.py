@@ -563,7 +563,7 @@ def test_verify_compares_objects_whatever_the_order_of_their_names(
 
 
 def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
-    service: ServiceOfRows, dataset: Dataset
+    service: ServiceOfRows, dataset: Dataset, tmp_path: Path
 ) -> None:
     row = '{"ymdh":"2026-01-15T%02d:00:00","n":%d}'
     service.rows = {(FIRST, hour): [row % (hour, hour)] for hour in range(24)}
@@ -575,6 +575,10 @@ def test_verify_does_not_compare_local_times_with_an_export_by_the_hour(
         assert dataset.verify(client, until=FIRST).is_whole
         with pytest.raises(ProtocolError, match="have times of other days"):
             dataset.verify(client, deep=True, until=FIRST)
+        (task,) = Dataset(tmp_path / "other").tasks(client, FIRST)
+        with pytest.raises(ProtocolError, match="Pull pages") as error:
+            task.run()
+        assert "comparison" not in str(error.value)
 
 
 @pytest.mark.parametrize("via", ["pages", "export"])

@@ -128,7 +128,7 @@ class HourPartition(Partition):
             raise HourUnknown(
                 f"Some events of {first} to {last} have times of other days or without an offset, "
                 "so their hours are unknown.",
-                remedy="Leave out the comparison with an export, or ask the service for offsets.",
+                remedy="Pull pages, verify without an export, or ask the service for offsets.",
             )
 
     def _by_hour(self, table: Table) -> Iterator[tuple[Hour, Table]]:
