@@ -91,6 +91,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
         branch = copy.copy(self)
         branch._part_from(connections)  # noqa: SLF001  # of the same class
         self._branches.add(branch)
+        # From here on, closing this driver closes the branch.
+        self._check_usable()
         return branch
 
     def _part_from(self, connections: httpx.Client) -> None:
@@ -159,12 +161,9 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 jobs.put(None)
 
     def _run(self, operation: Operation[T], stop: Stop) -> T:
-        if self._closed.is_set():
-            operation.close()
-            raise ConfigurationError("The client is closed.", remedy="Make a new one.")
         self._clock.running(1)
         try:
-            self._check_open()
+            self._check_usable()
             effect = next(operation)
             while True:
                 try:
@@ -179,6 +178,11 @@ class SyncDriver(BaseDriver[httpx.Client]):
         finally:
             operation.close()
             self._clock.running(-1)
+
+    def _check_usable(self) -> None:
+        if self._closed.is_set():
+            raise ConfigurationError("The client is closed.", remedy="Make a new one.")
+        self._check_open()
 
     def _perform(self, effect: Effect, stop: Stop) -> object:
         if isinstance(effect, Send):

@@ -56,6 +56,16 @@ def test_an_async_client_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "events").exists()
 
 
+@pytest.mark.parametrize("requests", [0, 1])
+def test_a_closed_client_is_refused(client: Client, dataset: Dataset, requests: int) -> None:
+    for _ in range(requests):
+        client.dates()
+    client.close()
+    for call in (dataset.sync, dataset.plan, dataset.tasks):
+        with pytest.raises(ConfigurationError, match="The client is closed"):
+            call(client)
+
+
 def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
     dataset = Dataset(tmp_path / "events", format="jsonl")
     planned = dataset.plan(client, "2026-01-15")
