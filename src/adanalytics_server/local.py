@@ -90,7 +90,9 @@ class LocalServer(ControlledServer):
         self._sample = sample
         self._controls = Controls(self.clock)
         self.faults, self.journal = self._controls.faults, self._controls.journal
-        self.faults.add(*faults)
+        self._faults = tuple(faults)
+        self.faults.add(*self._faults)
+        self._data = data
         self.settings: Settings = Settings(
             data=data or Path(),
             rate_limit=rate_limit,
@@ -100,13 +102,13 @@ class LocalServer(ControlledServer):
             dialect=dialect_of(dialect, None if service is None else service_choice(service)),
         )
         self._cleanup = ExitStack()
-        # Last, so that a refused argument leaves no folder behind.
-        if data is None:
-            scratch = tempfile.TemporaryDirectory(prefix="adanalytics-")
-            self.settings = replace(self.settings, data=Path(self._cleanup.enter_context(scratch)))
 
     def __enter__(self) -> Self:
         try:
+            if self._data is None:
+                scratch = tempfile.TemporaryDirectory(prefix="adanalytics-")
+                folder = Path(self._cleanup.enter_context(scratch))
+                self.settings = replace(self.settings, data=folder)
             app = create_app(self.settings, clock=self.clock, controls=self._controls)
             thread = ServerThread(app)
             self._cleanup.callback(thread.stop)
@@ -126,3 +128,5 @@ class LocalServer(ControlledServer):
         # Requests that a fault delays would delay the shutdown too.
         self.faults.clear()
         self._cleanup.close()
+        # For the next start.
+        self.faults.add(*self._faults)

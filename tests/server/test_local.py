@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import tomllib
 from pathlib import Path
@@ -140,6 +141,21 @@ def test_faults_given_at_the_start_strike_again_after_a_reset() -> None:
         server.faults.add("401")
         server.reset()
         assert [get(server).status_code for _ in range(2)] == [503, 200]
+
+
+def test_each_start_has_a_folder_of_its_own_and_the_given_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server = LocalServer(faults=["503 once"])
+    for _ in range(2):
+        assert list(tmp_path.iterdir()) == []
+        with server:
+            assert [get(server).status_code for _ in range(2)] == [503, 200]
+            server.reset()
+            assert get(server).status_code == 503
+            server.keep()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_journal_is_there_to_assert_on() -> None:

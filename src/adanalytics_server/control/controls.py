@@ -60,6 +60,7 @@ class Controls:
         self.context, self._state = context, state
         self._files = DataFiles(context.settings.data, context.stores)
         self._folder = context.settings.data / "captures"
+        self._baseline = None
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
         await self.begin()
         try:
