@@ -75,7 +75,7 @@ class LocalServer(ControlledServer):
         partner: str = "acme",
         currency: str = "USD",
         sample: Sample | None = None,
-        data: Path | None = None,
+        data: str | PathLike[str] | None = None,
         rate_limit: int = 1000,
         export_inline_max: int = 50_000,
         loose: bool = False,
@@ -94,7 +94,7 @@ class LocalServer(ControlledServer):
         self.faults.add(*self._faults)
         self._data = data
         self.settings: Settings = Settings(
-            data=data or Path(),
+            data=Path(data or ""),
             rate_limit=rate_limit,
             export_inline_max=export_inline_max,
             loose=loose,

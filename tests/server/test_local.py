@@ -77,6 +77,12 @@ def test_it_starts_inside_a_running_event_loop() -> None:
     assert asyncio.run(start()) == 200
 
 
+def test_its_folder_may_be_text(tmp_path: Path) -> None:
+    with LocalServer(data=str(tmp_path / "data")) as server:
+        assert server.settings.data == tmp_path / "data"
+        assert get(server).status_code == 200
+
+
 TWO_SERVERS = """\
 import sys, threading
 from pathlib import Path
