@@ -185,7 +185,8 @@ class reference_client:  # noqa: N801  # used like a function
 
     Args:
         seed: the same seed gives the same events.
-        start: the first day with data, in any form that `events` accepts; by default 2026-01-15.
+        start: the first day with data: a date, `YYYY-MM-DD` or a number such as 20260115; by
+            default 2026-01-15.
         days: the number of days with data; with 0, the server starts empty.
         events_per_day: the number of events on each day.
         partner: the id of the partner.
