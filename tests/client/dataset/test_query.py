@@ -19,11 +19,18 @@ import pytest
 from adanalytics_client import Client
 from adanalytics_client._json.fields import ID_OF, FieldNames
 from adanalytics_client._json.types import TEXT
-from adanalytics_client.dataset import Dataset, DatasetDamaged, DatasetError, PartFormat, QueryError
-from adanalytics_client.dataset.query.session import run_query
+from adanalytics_client.dataset import (
+    Dataset,
+    DatasetDamaged,
+    DatasetError,
+    PartFormat,
+    QueryError,
+)
+from adanalytics_client.dataset.query.session import open_session, run_query
 from adanalytics_client.dataset.query.summary import EventSource, find_field
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.tables import event_schema
+from adanalytics_server.local import LocalServer
 
 FIRST = "data/date=2026-01-15/day.parquet"
 LINES = "data/date=2026-01-15/hour=13/part-0.jsonl"
@@ -211,6 +218,20 @@ def test_a_damaged_file_is_named(
         (events / FIRST).write_bytes(damage((events / FIRST).read_bytes()))
     with pytest.raises(DatasetDamaged, match=f"{FIRST} {what}"):
         Dataset(events).query("SELECT * FROM events")
+
+
+def test_a_query_says_that_a_sync_removed_its_files(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    server.reset()
+    place, noon = str(tmp_path / "events"), datetime(2026, 1, 15, 12, tzinfo=UTC)
+    Dataset(place, clock=lambda: noon).sync(client, "2026-01-15")
+    with open_session([place], memory="1GB") as session:
+        # The day is over, so its hours become one file.
+        Dataset(place).sync(client, "2026-01-15")
+        with pytest.raises(DatasetDamaged, match="was removed by a sync meanwhile") as failure:
+            [*session.select("SELECT revenue FROM events").batches]
+    assert failure.value.remedy == "Query again."
 
 
 def test_a_damaged_text_is_named(synced: Callable[[PartFormat], Path], tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
+_RETENTION = " With a longer retention, a sync keeps the files of queries that take so long."
 # DuckDB's own partitions would take a column from any folder above the dataset that is named like
 # `country=DE`. A filter on a part of the file name leaves out files just as well. The column of the
 # file has a name that no field has, since DuckDB refuses a second one.
@@ -222,12 +223,10 @@ class CommittedFiles:
         for file in self.files:
             # To read every file takes long, so at first only the one that DuckDB names.
             size, checked = sizes.get(file.name), thorough or self.store.address(file.name) in error
-            # Only a table removes files that a running query may still read.
-            if size is None and self.identity.table and not self._is_current(file):
+            if size is None and not self._is_current(file):
                 return DatasetDamaged(
                     f"{self.store.place}/{file.name} was removed by a sync meanwhile.",
-                    remedy="Query again. With a longer retention, a sync keeps the files of "
-                    "queries that take so long.",
+                    remedy=f"Query again.{_RETENTION if self.identity.table else ''}",
                 )
             if size is None:
                 damage = "was deleted"
