@@ -11,7 +11,7 @@ from tests.client.bench import Bench
 from tests.client.stand_in import Say
 from tests.client.variants import Variant
 
-from adanalytics_client import ConfigurationError, Event, RetryPolicy
+from adanalytics_client import Client, ConfigurationError, Event, RetryPolicy
 from adanalytics_client._base.dates import to_day, to_range
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.secrets import Secret
@@ -123,6 +123,12 @@ def test_a_secret_has_no_readable_form() -> None:
     assert Secret("th").redact("a hidden thing") == "a hidden thing"
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(secret)
+
+
+def test_who_pickles_a_client_is_told_to_make_one_there() -> None:
+    client = Client("https://stats.example", api_key="k", partner="acme")
+    with pytest.raises(TypeError, match=r"A client .* cannot be pickled; make one where"):
+        pickle.dumps(client.events("2026-01-15"))
 
 
 PERIODS = [

@@ -32,7 +32,9 @@ class Secret:
         return "Secret('***')"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("A secret cannot be pickled; read it again where it is needed.")
+        raise TypeError(
+            "A client or its credential cannot be pickled; make one where it is needed."
+        )
 
     def __bool__(self) -> bool:
         return bool(self._value)
