@@ -326,7 +326,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: as for `events`.
             end: as for `events`.
-            to: the file to write. An existing file is replaced only by a complete one.
+            to: the file to write, or a folder, as for `ExportJob.download`. An existing file is
+                replaced only by a complete one.
             format: as for `start_export`. The default follows the suffix of `to`, such as `.csv`,
                 `.jsonl`, `.ndjson` or `.parquet`, and is csv for other suffixes.
             compression: as for `start_export`. The default is gzip if `to` ends in `.gz`.
