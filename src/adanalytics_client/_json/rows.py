@@ -201,7 +201,7 @@ def find_rows(
     # An error beside records is left to the caller, who knows whether a part is enough.
     if error and not any(map(len, findings)):
         raise ProtocolError(
-            f"The answer contains an error instead of records: {error}",
+            f"The answer contains an error instead of records: {error.rstrip('.')}.",
             remedy="Try later, or report it to the service.",
         )
     # Two lists with usual names: to take either would be a guess, and a wrong one loses events.

@@ -35,7 +35,8 @@ def _find_dates(answer: Answer[Json]) -> Found:
     # With days beside it, an error is a remark, about which the caller decides.
     if error and not texts:
         raise ProtocolError(
-            f"The answer contains an error instead of dates: {error}", remedy="Try later."
+            f"The answer contains an error instead of dates: {error.rstrip('.')}.",
+            remedy="Try later.",
         )
     if not isinstance(texts, list):
         has_dates = isinstance(content, dict) and "dates" in content
