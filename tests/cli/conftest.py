@@ -1,27 +1,18 @@
-"""What the tests of the command line share: a runner with a fixed day, and a real server."""
+"""What the tests of the command line share: a clean environment, and a real server."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from tests.cli.run import Run
 
-from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.main import cli
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
 
 SETTINGS = ("BASE_URL", "API_KEY", "EMAIL", "PASSWORD", "PARTNER", "PROFILE")
-
-
-def _noon() -> datetime:
-    return datetime(2026, 1, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -44,18 +35,6 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "folder"
     made.mkdir()
     return made
-
-
-@pytest.fixture
-def run() -> Run:
-    """Run the command line in this process; `today` is 2026-01-20."""
-
-    def invoke(*words: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Result:
-        return CliRunner().invoke(
-            cli, list(words), env=env, input=stdin, obj=Invocation(clock=_noon)
-        )
-
-    return invoke
 
 
 @pytest.fixture(scope="session")

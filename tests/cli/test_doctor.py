@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.output.probe_output import Fact, consequences, facts
 from adanalytics_client import ServiceProfile
@@ -47,7 +47,7 @@ def test_all_is_well(spawn: Callable[..., "subprocess.Popen[bytes]"], service: L
     assert "ok    login      accepted; acme has data on 2 days" in lines
 
 
-def test_one_request_is_sent(run: Run, service: LocalServer) -> None:
+def test_one_request_is_sent(service: LocalServer) -> None:
     service.journal.clear()
     run("doctor")
     assert len(list(service.journal.entries())) == 1
@@ -56,11 +56,11 @@ def test_one_request_is_sent(run: Run, service: LocalServer) -> None:
 @pytest.mark.parametrize(
     ("limit", "quota"), [("0", "ok requests are not counted"), ("500", "ok 499 requests left")]
 )
-def test_the_quota(run: Run, service: LocalServer, limit: str, quota: str) -> None:
+def test_the_quota(service: LocalServer, limit: str, quota: str) -> None:
     assert found(run("--rate-limit", limit, "doctor"))["quota"] == quota
 
 
-def test_extras(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extras(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
     import adanalytics_cli.commands.doctor as module
 
     known = set(tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]) - {"all"}
@@ -78,7 +78,7 @@ def test_extras(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch)
     assert missing["remedy"].endswith(f"'adanalytics[{','.join(named[1])}]'")
 
 
-def test_as_json(run: Run, service: LocalServer) -> None:
+def test_as_json(service: LocalServer) -> None:
     done = run("doctor", "--json", env={"ADANALYTICS_API_KEY": "aak_wrong"})
     checks = {check["name"]: check for check in json.loads(done.stdout)}
     assert (done.exit_code, checks["login"]["result"]) == (1, "fail")
@@ -90,7 +90,7 @@ def test_as_json(run: Run, service: LocalServer) -> None:
     }
 
 
-def test_a_refused_key(run: Run, service: LocalServer) -> None:
+def test_a_refused_key(service: LocalServer) -> None:
     done = run("doctor", env={"ADANALYTICS_API_KEY": "aak_wrong"})
     assert done.exit_code == 1
     checks = found(done)
@@ -99,7 +99,7 @@ def test_a_refused_key(run: Run, service: LocalServer) -> None:
     assert "aak_wrong" not in done.output
 
 
-def test_a_wrong_partner_and_nobody_there(run: Run, service: LocalServer) -> None:
+def test_a_wrong_partner_and_nobody_there(service: LocalServer) -> None:
     checks = found(run("doctor", "--partner", "nobody"))
     assert checks["partner"] == "fail Not found (404). | Is 'nobody' the right partner?"
     wrong = found(run("doctor", "--base-url", service.url.replace("http:", "https:")))
@@ -111,22 +111,20 @@ def test_a_wrong_partner_and_nobody_there(run: Run, service: LocalServer) -> Non
     )
 
 
-def test_nothing_set_up(run: Run) -> None:
+def test_nothing_set_up() -> None:
     done = run("doctor")
     assert done.exit_code == 1
     assert "adanalytics login" in found(done)["settings"]
 
 
-def test_settings_that_cannot_be_used(run: Run, tmp_path: Path) -> None:
+def test_settings_that_cannot_be_used(tmp_path: Path) -> None:
     settings = tmp_path / "config" / "adanalytics"
     settings.mkdir(parents=True)
     (settings / "config.toml").write_text("[profile.default\n")
     assert found(run("doctor"))["settings"].endswith("| Correct the file.")
 
 
-def test_a_stored_login_that_others_can_read(
-    run: Run, service: LocalServer, tmp_path: Path
-) -> None:
+def test_a_stored_login_that_others_can_read(service: LocalServer, tmp_path: Path) -> None:
     logins = tmp_path / "state" / "adanalytics" / "logins.json"
     logins.parent.mkdir(parents=True)
     logins.write_text("{}")
@@ -135,7 +133,7 @@ def test_a_stored_login_that_others_can_read(
 
 
 def test_trouble_on_this_machine(
-    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "state" / "adanalytics"
     state.mkdir(parents=True)
@@ -156,7 +154,7 @@ def server() -> Iterator[LocalServer]:
         yield running
 
 
-def test_nothing_is_sent_unasked(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_nothing_is_sent_unasked(service: LocalServer, tmp_path: Path) -> None:
     service.journal.clear()
     done = run("doctor", "--probe", "-o", str(tmp_path / "service.toml"))
     assert done.exit_code == 2
@@ -168,11 +166,11 @@ def test_nothing_is_sent_unasked(run: Run, service: LocalServer, tmp_path: Path)
 @pytest.mark.parametrize(
     "option", ["--with-export", "--yes", "--against=x.toml", "--cassette=x.yaml", "-ox.toml"]
 )
-def test_the_other_options_need_a_probe(run: Run, service: LocalServer, option: str) -> None:
+def test_the_other_options_need_a_probe(service: LocalServer, option: str) -> None:
     assert run("doctor", option).exit_code == 2
 
 
-def test_the_table_and_the_file(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_the_table_and_the_file(service: LocalServer, tmp_path: Path) -> None:
     service.journal.clear()
     path = tmp_path / "service.toml"
     done = run("doctor", "--probe", "--with-export", "--yes", "-o", str(path))
@@ -249,9 +247,7 @@ def test_an_hour_without_a_time_can_be_mapped(names: tuple[str, str], is_told: b
     assert any("--map event_date=NAME --map event_hour=NAME" in text for text in texts) == is_told
 
 
-def test_the_profile_of_a_login_uses_the_file(
-    run: Run, service: LocalServer, tmp_path: Path
-) -> None:
+def test_the_profile_of_a_login_uses_the_file(service: LocalServer, tmp_path: Path) -> None:
     folder = tmp_path / "config" / "adanalytics"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("[profile.default]\npartner = 'acme'\n")
@@ -262,7 +258,7 @@ def test_the_profile_of_a_login_uses_the_file(
     assert config["profile"]["default"] == {"partner": "acme", "service": "service.toml"}
 
 
-def test_the_same_service_and_another(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_the_same_service_and_another(service: LocalServer, tmp_path: Path) -> None:
     path = str(tmp_path / "service.toml")
     run("doctor", "--probe", "--yes", "-o", path)
     before = Path(path).read_bytes()
@@ -281,7 +277,7 @@ def test_the_same_service_and_another(run: Run, service: LocalServer, tmp_path: 
 
 
 def test_a_folder_that_cannot_be_written_costs_no_request(
-    run: Run, service: LocalServer, tmp_path: Path
+    service: LocalServer, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     service.journal.clear()
@@ -291,7 +287,7 @@ def test_a_folder_that_cannot_be_written_costs_no_request(
     assert list(service.journal.entries()) == []
 
 
-def test_a_cassette_is_written_beside(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_a_cassette_is_written_beside(service: LocalServer, tmp_path: Path) -> None:
     path, cassette = str(tmp_path / "service.toml"), tmp_path / "probe.yaml"
     service.journal.clear()
     assert run("doctor", "--probe", "--yes", "-o", path, "--cassette", str(cassette)).exit_code == 0
@@ -300,7 +296,7 @@ def test_a_cassette_is_written_beside(run: Run, service: LocalServer, tmp_path: 
     assert service.api_key not in cassette.read_text()
 
 
-def test_a_quota_that_is_too_small_sends_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_quota_that_is_too_small_sends_nothing(tmp_path: Path) -> None:
     with LocalServer(sample=Sample(days=1, events_per_day=200), rate_limit=0) as server:
         env = {
             "ADANALYTICS_BASE_URL": server.url,
@@ -319,9 +315,7 @@ def test_a_quota_that_is_too_small_sends_nothing(run: Run, tmp_path: Path) -> No
     assert not path.exists()
 
 
-def test_a_probe_that_fails_half_way_leaves_no_file(
-    run: Run, service: LocalServer, tmp_path: Path
-) -> None:
+def test_a_probe_that_fails_half_way_leaves_no_file(service: LocalServer, tmp_path: Path) -> None:
     service.faults.add("reset on events")
     path = tmp_path / "service.toml"
     try:

@@ -15,7 +15,7 @@ import click
 import pytest
 from pyarrow import ipc, parquet
 from pytest_httpserver import HTTPServer
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.server_answers import operations
 
 from adanalytics_cli.output import formats
@@ -38,7 +38,7 @@ def expected(service: LocalServer) -> list[dict[str, Any]]:
         return list(client.events(DAY).rows())
 
 
-def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
+def test_json_lines_in_a_pipe(expected: list[dict[str, Any]]) -> None:
     result = run("events", DAY)
     assert result.exit_code == 0
     assert re.fullmatch(r"2,000 events of 2026-01-15, 2 requests, [\d.]+ s\n", result.stderr)
@@ -47,9 +47,7 @@ def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz", "day.JSONL.GZ", "day.ndjson"])
-def test_json_lines_in_a_file(
-    run: Run, expected: list[dict[str, Any]], folder: Path, name: str
-) -> None:
+def test_json_lines_in_a_file(expected: list[dict[str, Any]], folder: Path, name: str) -> None:
     target = folder / name
     result = run("events", DAY, "-o", str(target))
     size = re.escape(in_bytes(target.stat().st_size))
@@ -62,7 +60,7 @@ def test_json_lines_in_a_file(
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "json", "parquet", "arrow", "xlsx"])
 def test_a_file_of_any_format_is_compared_with_the_count(
-    run: Run, service: LocalServer, tmp_path: Path, suffix: str
+    service: LocalServer, tmp_path: Path, suffix: str
 ) -> None:
     service.journal.clear()
     # With full pages alone, there would be a doubt.
@@ -73,7 +71,7 @@ def test_a_file_of_any_format_is_compared_with_the_count(
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
 def test_the_progress_shows_the_bytes_of_the_file(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     sizes: list[int] = []
     monkeypatch.setattr(Progress, "output", lambda _self, info: sizes.append(info.size))
@@ -86,7 +84,7 @@ def test_the_progress_shows_the_bytes_of_the_file(
 
 
 @pytest.mark.parametrize("name", ["day.csv", "day.CSV", "day.csv.gz", "-"])
-def test_csv(run: Run, expected: list[dict[str, Any]], tmp_path: Path, name: str) -> None:
+def test_csv(expected: list[dict[str, Any]], tmp_path: Path, name: str) -> None:
     target = "-" if name == "-" else str(tmp_path / name)
     result = run("events", DAY, "-f", "csv", "-o", target)
     written = result.stdout_bytes if name == "-" else Path(target).read_bytes()
@@ -101,18 +99,18 @@ def test_csv(run: Run, expected: list[dict[str, Any]], tmp_path: Path, name: str
     ]
 
 
-def test_a_json_array(run: Run, expected: list[dict[str, Any]]) -> None:
+def test_a_json_array(expected: list[dict[str, Any]]) -> None:
     assert json.loads(run("events", DAY, "-f", "json").stdout) == expected
 
 
-def test_an_empty_day_in_every_form(run: Run) -> None:
+def test_an_empty_day_in_every_form() -> None:
     assert run("events", "yesterday").stdout == ""
     assert run("events", "yesterday", "-f", "json").stdout == "[]\n"
     assert run("events", "yesterday", "-f", "csv").stdout.startswith("event_id,event_time,")
     assert run("events", "yesterday", "-f", "table").exit_code == 0
 
 
-def test_columns(run: Run, expected: list[dict[str, Any]]) -> None:
+def test_columns(expected: list[dict[str, Any]]) -> None:
     words = ["events", DAY, "--columns", "revenue, event_id"]
     lines = run(*words).stdout.splitlines()
     assert lines[0] == json.dumps(
@@ -124,7 +122,7 @@ def test_columns(run: Run, expected: list[dict[str, Any]]) -> None:
     assert run(*words).stdout_bytes.startswith(b"revenue,event_id\r\n0.0")
 
 
-def test_limit_asks_for_no_more_than_it_needs(run: Run, expected: list[dict[str, Any]]) -> None:
+def test_limit_asks_for_no_more_than_it_needs(expected: list[dict[str, Any]]) -> None:
     result = run("-v", "events", DAY, "--limit", "3")
     assert [json.loads(line) for line in result.stdout.splitlines()] == expected[:3]
     asked = [line for line in result.stderr.splitlines() if line.startswith("GET")]
@@ -134,7 +132,7 @@ def test_limit_asks_for_no_more_than_it_needs(run: Run, expected: list[dict[str,
 
 @pytest.mark.parametrize("words", [("-f", "table"), ("--limit", "5")], ids=" ".join)
 def test_a_look_at_the_first_events_is_one_request(
-    run: Run, service: LocalServer, expected: list[dict[str, Any]], words: tuple[str, ...]
+    service: LocalServer, expected: list[dict[str, Any]], words: tuple[str, ...]
 ) -> None:
     """The days before have no events: by the hour, they alone would cost 336 requests."""
     service.journal.clear()
@@ -143,7 +141,7 @@ def test_a_look_at_the_first_events_is_one_request(
     assert len(service.journal.entries()) == 1
 
 
-def test_an_empty_month_is_one_page(run: Run, service: LocalServer) -> None:
+def test_an_empty_month_is_one_page(service: LocalServer) -> None:
     """And its count, and the days that have data."""
     service.journal.clear()
     assert run("events", "2025-12").stdout == ""
@@ -153,14 +151,14 @@ def test_an_empty_month_is_one_page(run: Run, service: LocalServer) -> None:
 
 
 @pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 2), ("none", 1)])
-def test_split(run: Run, split: str, requests: int) -> None:
+def test_split(split: str, requests: int) -> None:
     result = run("-v", "events", DAY, "2026-01-16", "--split", split)
     assert len(result.stdout.splitlines()) == 4_000
     count = 1
     assert result.stderr.count("GET ") == requests + count
 
 
-def test_today_is_asked_for_the_hours_that_have_begun(run: Run, service: LocalServer) -> None:
+def test_today_is_asked_for_the_hours_that_have_begun(service: LocalServer) -> None:
     """It is noon. No event came, so the days that have data are looked up, too."""
     service.journal.clear()
     run("events", "yesterday", "today", "--split", "hourly")
@@ -170,23 +168,21 @@ def test_today_is_asked_for_the_hours_that_have_begun(run: Run, service: LocalSe
     assert (sorted(hours), len(asked)) == ([*range(13)], 24 + 13 + count + dates)
 
 
-def test_one_hour(run: Run, expected: list[dict[str, Any]]) -> None:
+def test_one_hour(expected: list[dict[str, Any]]) -> None:
     result = run("events", DAY, "--hour", "20")
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
         each for each in expected if each["event_hour"] == 20
     ]
 
 
-def test_pages(run: Run, expected: list[dict[str, Any]]) -> None:
+def test_pages(expected: list[dict[str, Any]]) -> None:
     result = run("-v", "events", DAY, "--split", "daily", "--per-page", "300")
     assert [json.loads(line) for line in result.stdout.splitlines()] == expected
     pages, count = 7, 1
     assert result.stderr.count("GET ") == pages + count
 
 
-def test_a_table_shows_the_first_events_and_says_so(
-    run: Run, expected: list[dict[str, Any]]
-) -> None:
+def test_a_table_shows_the_first_events_and_says_so(expected: list[dict[str, Any]]) -> None:
     lines = run("events", DAY, "-f", "table").stdout.splitlines()
     shown = lines[0].split()
     others = [name for name in expected[0] if name not in shown and expected[0][name] is not None]
@@ -198,9 +194,7 @@ def test_a_table_shows_the_first_events_and_says_so(
     assert [len(few.stdout.splitlines()), few.stdout.split()[:2]] == [7, ["country", "revenue"]]
 
 
-def test_a_wide_terminal_shows_more_fields_of_an_event(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wide_terminal_shows_more_fields_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
     monkeypatch.setenv("NO_COLOR", "1")
     for width, names in ((200, {"received_at", "event_id"}), (80, {"country"}), (40, {"revenue"})):
@@ -218,7 +212,7 @@ def test_a_wide_terminal_shows_more_fields_of_an_event(
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_tables_in_a_file_and_in_a_pipe(
-    run: Run, expected: list[dict[str, Any]], tmp_path: Path, form: str
+    expected: list[dict[str, Any]], tmp_path: Path, form: str
 ) -> None:
     target = tmp_path / f"day.{form}"
     assert run("events", DAY, "-o", str(target)).exit_code == 0
@@ -246,7 +240,7 @@ def test_a_table_file_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
         gather_output((), piped="jsonl")({"chosen_format": "parquet"})
 
 
-def test_csv_to_a_file(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csv_to_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A file needs no scratch folder, which a kill would leave behind.
     monkeypatch.setattr("tempfile.mkdtemp", None)
     target = folder / "january.csv"
@@ -265,7 +259,7 @@ def test_csv_to_a_file(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("names", [["a.csv", "b.csv"], ["a.csv"]], ids=["several", "one"])
 def test_a_folder_gets_all_files_of_an_export(
-    run: Run, httpserver: HTTPServer, folder: Path, names: list[str]
+    httpserver: HTTPServer, folder: Path, names: list[str]
 ) -> None:
     api = "/api/partners/acme/ad-analytics"
     urls = [httpserver.url_for(name) for name in names]
@@ -290,7 +284,7 @@ def test_a_folder_gets_all_files_of_an_export(
     assert (shown["file"], shown["events"], shown["bytes"]) == (str(folder), len(names), None)
 
 
-def test_the_result_as_json(run: Run, folder: Path) -> None:
+def test_the_result_as_json(folder: Path) -> None:
     target = folder / "day.csv"
     shown = json.loads(run("export", "2026-01-15", "--json", "-o", str(target)).stdout)
     seconds, requests = shown.pop("seconds"), shown.pop("requests")
@@ -307,20 +301,20 @@ def test_the_result_as_json(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["day.jsonl.gz", "day.JSONL.GZ"])
-def test_the_suffix_gives_format_and_compression(run: Run, tmp_path: Path, name: str) -> None:
+def test_the_suffix_gives_format_and_compression(tmp_path: Path, name: str) -> None:
     target = tmp_path / name
     assert run("export", "2026-01-15", "-o", str(target)).exit_code == 0
     lines = gzip.decompress(target.read_bytes()).splitlines()
     assert lines == run("events", "2026-01-15").stdout_bytes.splitlines()
 
 
-def test_stdout(run: Run) -> None:
+def test_stdout() -> None:
     result = run("export", "2026-01-15", "--format", "jsonl")
     assert result.stdout == run("events", "2026-01-15").stdout
 
 
 def test_a_terminal_is_asked_for_a_file(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr(formats, "sys", terminal)
@@ -335,13 +329,13 @@ OTHER_FORMATS = [form for form in FORMATS.values() if form.name not in EXPORT_FO
 
 
 @pytest.mark.parametrize("suffix", [suffix for form in OTHER_FORMATS for suffix in form.suffixes])
-def test_the_suffix_of_another_output(run: Run, tmp_path: Path, suffix: str) -> None:
+def test_the_suffix_of_another_output(tmp_path: Path, suffix: str) -> None:
     result = run("export", "2026-01", "-o", str(tmp_path / f"january.{suffix}"))
     assert result.exit_code == 2
     assert ".csv, .jsonl or .parquet" in result.stderr
 
 
-def test_parquet(run: Run, tmp_path: Path) -> None:
+def test_parquet(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="the server writes parquet only with pyarrow")
     target = tmp_path / "january.parquet"
     assert run("export", "2026-01", "-o", str(target)).exit_code == 0
@@ -364,7 +358,7 @@ def slow(slow_exports: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalSer
     return slow_exports
 
 
-def test_an_export_that_takes_its_time(run: Run, slow: LocalServer) -> None:
+def test_an_export_that_takes_its_time(slow: LocalServer) -> None:
     result = run("-v", "export", "2026-01-15", "--format", "jsonl")
     assert result.exit_code == 0
     assert "bulk-export: 202" in result.stderr
@@ -378,9 +372,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SystemClock, "sleeping", lambda *_: ())
 
 
-def test_an_export_started_now_and_fetched_later(
-    run: Run, slow: LocalServer, tmp_path: Path
-) -> None:
+def test_an_export_started_now_and_fetched_later(slow: LocalServer, tmp_path: Path) -> None:
     job, target = tmp_path / "day.job", tmp_path / "day.jsonl.gz"
     words = ("-v", "export", "2026-01-15", "-f", "jsonl", "--compression", "gzip")
     started = run(*words, "--no-wait", "--job", str(job))
@@ -398,7 +390,7 @@ def test_an_export_started_now_and_fetched_later(
 
 
 def test_ctrl_c_says_how_to_go_on_with_an_export_that_is_kept(
-    run: Run, slow: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    slow: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> float:
         raise KeyboardInterrupt
@@ -417,7 +409,7 @@ def test_ctrl_c_says_how_to_go_on_with_an_export_that_is_kept(
 
 
 def test_without_a_file_the_job_goes_to_stdout(
-    run: Run, slow: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slow: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = run("export", "2026-01-15", "--no-wait")
     assert json.loads(started.stdout)["order"]["start_date"] == "2026-01-15"
@@ -427,9 +419,7 @@ def test_without_a_file_the_job_goes_to_stdout(
     assert run("export", "--job", str(tmp_path / "x.job")).stdout.startswith("event_id,")
 
 
-def test_a_started_export_is_told_without_its_addresses(
-    run: Run, slow: LocalServer, tmp_path: Path
-) -> None:
+def test_a_started_export_is_told_without_its_addresses(slow: LocalServer, tmp_path: Path) -> None:
     job = tmp_path / "day.job"
     words = ("export", "2026-01-15", "--no-wait", "--job", str(job))
     told = json.loads(run("-q", *words, "--json", "-f", "csv").stdout)
@@ -445,9 +435,7 @@ def test_a_started_export_is_told_without_its_addresses(
     }
 
 
-def test_an_export_is_kept_before_it_is_waited_for(
-    run: Run, slow: LocalServer, tmp_path: Path
-) -> None:
+def test_an_export_is_kept_before_it_is_waited_for(slow: LocalServer, tmp_path: Path) -> None:
     """The same command again goes on; an empty file is one that mktemp made."""
     slow.faults.add("stuck export once on start_export")
     job, target = tmp_path / "day.job", tmp_path / "day.csv"
@@ -461,9 +449,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
     assert not target.exists()
 
 
-def test_a_job_is_kept_in_a_file_and_nothing_else(
-    run: Run, slow: LocalServer, tmp_path: Path
-) -> None:
+def test_a_job_is_kept_in_a_file_and_nothing_else(slow: LocalServer, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     result = run("export", "2026-01-15", "--no-wait", "--job", str(pipe))
@@ -473,7 +459,7 @@ def test_a_job_is_kept_in_a_file_and_nothing_else(
 
 
 def test_a_job_is_kept_under_the_longest_name_that_there_can_be(
-    run: Run, slow: LocalServer, tmp_path: Path
+    slow: LocalServer, tmp_path: Path
 ) -> None:
     kept = tmp_path / ("ü" * 125 + ".json")
     assert len(kept.name.encode()) == 255
@@ -482,7 +468,7 @@ def test_a_job_is_kept_under_the_longest_name_that_there_can_be(
 
 
 def test_a_download_that_breaks_off_is_part_done_and_goes_on(
-    run: Run, service: LocalServer, tmp_path: Path, no_pauses: None
+    service: LocalServer, tmp_path: Path, no_pauses: None
 ) -> None:
     target = tmp_path / "day.csv"
     service.faults.add("truncated body on download")
@@ -502,9 +488,7 @@ def test_a_download_that_breaks_off_is_part_done_and_goes_on(
     ]
 
 
-def test_a_damaged_file_is_not_kept(
-    run: Run, service: LocalServer, folder: Path, no_pauses: None
-) -> None:
+def test_a_damaged_file_is_not_kept(service: LocalServer, folder: Path, no_pauses: None) -> None:
     target = folder / "day.csv"
     service.faults.add("bad json on download")
     try:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.golden import check
 from tests.test_architecture import SOURCES
 
@@ -88,7 +88,7 @@ def test_the_numbers_scripts_depend_on() -> None:
     }
 
 
-def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
+def test_the_request_id_is_told(service: LocalServer) -> None:
     """With -v on a line of its own, and as fields of an object: each of them once."""
     words = ("dates", "--partner", "nobody")
     assert run(*words).stderr == "Error: Not found (404).\nCheck --partner and --base-url.\n"
@@ -100,7 +100,7 @@ def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
     assert (told["error"], told["url"]) == ("Not found (404).", url)
 
 
-def test_debug_adds_the_traceback_without_secrets(run: Run) -> None:
+def test_debug_adds_the_traceback_without_secrets() -> None:
     secret = "my-very-own-secret"
     result = run("--debug", "dates", "--partner", "nobody", env={"ADANALYTICS_API_KEY": secret})
     assert "Traceback (most recent call last)" in result.stderr
@@ -108,9 +108,7 @@ def test_debug_adds_the_traceback_without_secrets(run: Run) -> None:
     assert secret not in result.stderr
 
 
-def test_debug_hides_secrets_that_an_error_repeats(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_debug_hides_secrets_that_an_error_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     def repeat(_client: Client) -> None:
         raise ZeroDivisionError("sent my-very-own-secret")
 
@@ -121,7 +119,7 @@ def test_debug_hides_secrets_that_an_error_repeats(
     assert "my-very-own-secret" not in result.stderr
 
 
-def test_no_defect_is_shown_as_a_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_defect_is_shown_as_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_client: Client) -> None:
         raise ZeroDivisionError("of a defect")
 
@@ -145,7 +143,7 @@ def test_no_defect_is_shown_as_a_traceback(run: Run, monkeypatch: pytest.MonkeyP
     ids=["threads", "memory", "files", "memory of the system"],
 )
 def test_what_ran_out_is_no_bug(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, what: str, remedy: str
+    monkeypatch: pytest.MonkeyPatch, error: Exception, what: str, remedy: str
 ) -> None:
     def fail(_client: Client) -> None:
         raise error
@@ -167,7 +165,7 @@ def test_what_ran_out_is_no_bug(
     ids=["of the client", "of a defect"],
 )
 def test_a_long_text_from_elsewhere_is_cut(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception
+    monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(_client: Client) -> None:
         raise error
@@ -213,7 +211,7 @@ def test_no_other_remedy_names_an_argument_of_python() -> None:
     assert codes - variable == {code for code in REMEDIES if not code.startswith("dataset_")}
 
 
-def test_color_of_errors(run: Run) -> None:
+def test_color_of_errors() -> None:
     assert "\x1b[31m" in run("--color", "always", "summary", "x").stderr
     assert "\x1b[" not in run("--color", "never", "summary", "x").stderr
 
@@ -235,7 +233,7 @@ _VARYING = (
 
 @pytest.fixture
 def place(
-    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[LocalServer]:
     """The folder that the texts speak of, and a service whose faults go at the end."""
     monkeypatch.chdir(folder)
@@ -263,7 +261,7 @@ def place(
     service.faults.clear()
 
 
-def answer(command: str, run: Run, place: LocalServer) -> str:
+def answer(command: str, place: LocalServer) -> str:
     """What a command line shows, and the exit status."""
     words = shlex.split(command)
     program = words.index("adanalytics")
@@ -283,12 +281,12 @@ def answer(command: str, run: Run, place: LocalServer) -> str:
     return f"{text}\n[{int(done.exit_code)}]\n"
 
 
-def test_the_texts_of_errors(run: Run, place: LocalServer) -> None:
+def test_the_texts_of_errors(place: LocalServer) -> None:
     written = TEXTS.read_text()
     before = {*Path().iterdir()}
     blocks = re.split(r"(?m)^(?=\$ |# )", written)
     shown = "".join(
-        f"{line}\n{answer(line[2:], run, place)}\n" if line.startswith("$ ") else block
+        f"{line}\n{answer(line[2:], place)}\n" if line.startswith("$ ") else block
         for block in blocks
         for line in [block.partition("\n")[0]]
     )

@@ -16,7 +16,7 @@ import openpyxl
 import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel, ValidationError
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.golden import check
 
 from adanalytics_cli.core.command import ExampleCommand
@@ -153,7 +153,7 @@ def is_quotient(name: str) -> bool:
     return is_amount and " / " in TEXTS[SummaryRow, name]
 
 
-def columns(run: Run, folder: Path, *words: str) -> list[dict[str, tuple[str, ...]]]:
+def columns(folder: Path, *words: str) -> list[dict[str, tuple[str, ...]]]:
     """Return what a file of each format holds in each row, by field."""
     paths = {suffix: folder / f"rows.{suffix}" for suffix in ("jsonl", "csv", "parquet", "xlsx")}
     for path in paths.values():
@@ -184,14 +184,14 @@ def looks(cell: Any) -> str:
     return "empty" if cell.value is None else f"{CELLS[cell.data_type]}{look}"
 
 
-def formats(run: Run, folder: Path) -> Iterator[str]:
-    events = columns(run, folder, "events", DAYS[0], "--limit", "200")
+def formats(folder: Path) -> Iterator[str]:
+    events = columns(folder, "events", DAYS[0], "--limit", "200")
     event = next(
         each
         for each in events
         if Decimal(each["revenue"][1]) and each["country"][1] and each["key_values"][1] != "{}"
     )
-    row = columns(run, folder, "summary", *DAYS, "-g", "day")[0]
+    row = columns(folder, "summary", *DAYS, "-g", "day")[0]
     samples = {
         **{KINDS[kind]: event[name] for name, kind in EVENT_KINDS.items() if event[name][1]},
         "text": event["country"],
@@ -209,12 +209,10 @@ def formats(run: Run, folder: Path) -> Iterator[str]:
     yield from ("## File formats", "", *table(head, lines))
 
 
-def test_the_page_shows_the_models_and_the_files(
-    run: Run, service: LocalServer, folder: Path
-) -> None:
+def test_the_page_shows_the_models_and_the_files(service: LocalServer, folder: Path) -> None:
     head, _, rest = DICTIONARY.read_text().partition(BEGIN)
     tail = rest.partition(END)[2]
-    parts = [*(fields(title, model) for title, model, _ in MODELS), formats(run, folder)]
+    parts = [*(fields(title, model) for title, model, _ in MODELS), formats(folder)]
     generated = "".join("\n" + "\n".join(part) + "\n" for part in parts) + "\n"
     check(DICTIONARY, head + BEGIN + generated + END + tail)
 
@@ -228,7 +226,7 @@ def test_a_field_says_when_it_is_null(model: type[BaseModel], told: Any) -> None
     assert says == nullable
 
 
-def test_the_examples_of_an_event_are_good(run: Run, service: LocalServer) -> None:
+def test_the_examples_of_an_event_are_good(service: LocalServer) -> None:
     event = json.loads(run("events", DAYS[0], "-f", "jsonl").stdout.splitlines()[0])
     for name, field in FIELDS.items():
         if field.kind in CHOICES:
@@ -242,7 +240,7 @@ def test_the_examples_of_an_event_are_good(run: Run, service: LocalServer) -> No
                 EventBody.model_validate({**event, name: json.loads(text)})
 
 
-def test_the_examples_of_a_summary_are_the_servers(run: Run, service: LocalServer) -> None:
+def test_the_examples_of_a_summary_are_the_servers(service: LocalServer) -> None:
     found: dict[str, str] = {}
     # The last one is the total.
     for group in (*reversed(GROUPS), None):

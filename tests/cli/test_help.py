@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.programs import run_program
 
 from adanalytics_cli.core.command import Entry
@@ -30,7 +30,7 @@ def command_paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterato
 
 
 @pytest.fixture
-def pages(run: Run) -> dict[str, str]:
+def pages() -> dict[str, str]:
     """Each command line that asks for help, and what it shows at 80 columns."""
     return {
         " ".join(("adanalytics", *path, "--help")): run(*path, "--help").stdout
@@ -59,7 +59,7 @@ def test_lines_fit_80_columns(pages: dict[str, str]) -> None:
     assert not [line for line in lines if len(line) > 80]
 
 
-def test_sentences_fit_40_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_fit_40_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     for command in ("summary", "sync", "serve"):
         page = run(command, "--help").stdout.partition("\n\n")[2]
@@ -73,7 +73,7 @@ def test_sentences_fit_40_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     "words", ["", "server", "server key", "help", "help dates", "help server key create"]
 )
 def test_a_group_alone_and_help_before_a_command_show_its_help_as_it_is(
-    run: Run, pages: dict[str, str], words: str
+    pages: dict[str, str], words: str
 ) -> None:
     result = run(*words.split())
     page = pages[" ".join(["adanalytics", *words.removeprefix("help").split(), "--help"])]
@@ -104,7 +104,7 @@ def test_rare_options_come_last(pages: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("word", ["-V", "--version"])
-def test_version(run: Run, word: str) -> None:
+def test_version(word: str) -> None:
     assert run(word).stdout == f"adanalytics {__version__}\n"
 
 
@@ -143,7 +143,7 @@ def test_an_entry_is_the_command_of_its_name(name: str) -> None:
         (["dates", "-z"], ""),
     ],
 )
-def test_an_unknown_option(run: Run, words: list[str], near: str) -> None:
+def test_an_unknown_option(words: list[str], near: str) -> None:
     result = run(*words)
     said = result.stderr.splitlines()[0]
     assert result.exit_code == 2
@@ -214,7 +214,7 @@ def test_the_shell_offers_its_own_files_where_one_is_named(line: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_the_shell_understands(run: Run, shell: str) -> None:
+def test_the_script_is_one_the_shell_understands(shell: str) -> None:
     done = run("completion", shell)
     assert "_ADANALYTICS_COMPLETE" in done.stdout
     assert (done.exit_code, done.stderr) == (0, "")
@@ -222,7 +222,7 @@ def test_the_script_is_one_the_shell_understands(run: Run, shell: str) -> None:
         subprocess.run([shell, "-n"], input=done.stdout_bytes, check=True)
 
 
-def test_fish_shows_descriptions_to_their_end(run: Run) -> None:
+def test_fish_shows_descriptions_to_their_end() -> None:
     """Each offer is a kind, a comma, and whatever follows, which may have commas of its own."""
     script = run("completion", "fish").stdout
     assert '--max 1 "," $completion' in script

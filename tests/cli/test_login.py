@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from keyring.backend import KeyringBackend
 from pytest_httpserver import HTTPServer
-from tests.cli.run import Run
+from tests.cli.run import Run, run
 
 from adanalytics_cli.commands import login as login_command
 from adanalytics_client._profiles import keyring_access
@@ -36,7 +36,7 @@ def logins(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sign_in(run: Run, place: LocalServer) -> Run:
+def sign_in(place: LocalServer) -> Run:
     """Sign in with the e-mail and the right password; more words may follow."""
 
     def start(*words: str) -> Result:
@@ -47,7 +47,7 @@ def sign_in(run: Run, place: LocalServer) -> Run:
 
 
 def test_a_key_is_kept_for_the_commands_that_follow(
-    run: Run, place: LocalServer, logins: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    place: LocalServer, logins: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     done = run("-v", "login", "--api-key-stdin", stdin=f"{place.api_key}\n")
     assert done.exit_code == 0, done.stderr
@@ -64,7 +64,7 @@ def test_a_key_is_kept_for_the_commands_that_follow(
 
 
 def test_of_a_password_only_the_token_is_kept(
-    run: Run, sign_in: Run, place: LocalServer, logins: Path, tmp_path: Path
+    sign_in: Run, place: LocalServer, logins: Path, tmp_path: Path
 ) -> None:
     assert sign_in().exit_code == 0
     kept = json.loads(logins.read_text())["logins"]["default"]
@@ -78,7 +78,7 @@ def test_of_a_password_only_the_token_is_kept(
 
 @pytest.mark.parametrize("words", [["--api-key-stdin"], ["--email", "a@b.c", "--password-stdin"]])
 def test_nothing_is_kept_of_what_is_refused(
-    run: Run, place: LocalServer, logins: Path, words: list[str], tmp_path: Path
+    place: LocalServer, logins: Path, words: list[str], tmp_path: Path
 ) -> None:
     done = run("login", *words, stdin="wrong\n")
     assert done.exit_code == 4
@@ -87,7 +87,7 @@ def test_nothing_is_kept_of_what_is_refused(
     assert not (tmp_path / "config").exists()
 
 
-def test_no_verify_sends_nothing_for_a_key(run: Run, place: LocalServer, logins: Path) -> None:
+def test_no_verify_sends_nothing_for_a_key(place: LocalServer, logins: Path) -> None:
     place.journal.clear()
     assert run("login", "--no-verify", "--api-key-stdin", stdin="anything\n").exit_code == 0
     assert list(place.journal.entries()) == []
@@ -95,7 +95,7 @@ def test_no_verify_sends_nothing_for_a_key(run: Run, place: LocalServer, logins:
 
 
 def test_a_list_of_dates_in_another_form_need_not_be_tried(
-    run: Run, httpserver: HTTPServer, logins: Path
+    httpserver: HTTPServer, logins: Path
 ) -> None:
     httpserver.expect_request(re.compile("/.*")).respond_with_json({"data": ["2026-01-15"]})
     words = ["login", "--api-key-stdin", "--base-url", httpserver.url_for("/"), "--partner", "acme"]
@@ -106,9 +106,7 @@ def test_a_list_of_dates_in_another_form_need_not_be_tried(
     assert logins.exists()
 
 
-def test_a_stored_login_goes_to_no_other_address(
-    run: Run, sign_in: Run, place: LocalServer
-) -> None:
+def test_a_stored_login_goes_to_no_other_address(sign_in: Run, place: LocalServer) -> None:
     sign_in()
     place.journal.clear()
     # The same server under another name is another address.
@@ -121,17 +119,13 @@ def test_a_stored_login_goes_to_no_other_address(
     assert somebody.exit_code == 4
 
 
-def test_the_environment_wins_over_what_is_stored(
-    run: Run, sign_in: Run, place: LocalServer
-) -> None:
+def test_the_environment_wins_over_what_is_stored(sign_in: Run, place: LocalServer) -> None:
     sign_in()
     shown = run("status", env={"ADANALYTICS_API_KEY": place.api_key}).stdout
     assert "signed in as  an API key  (ADANALYTICS_API_KEY)\nuntil         no end  (" in shown
 
 
-def test_a_token_that_ends_in_the_middle(
-    run: Run, sign_in: Run, place: LocalServer, tmp_path: Path
-) -> None:
+def test_a_token_that_ends_in_the_middle(sign_in: Run, place: LocalServer, tmp_path: Path) -> None:
     sign_in("--profile", "my work")
     place.faults.add("401 on events after 3")
     target = tmp_path / "day.jsonl"
@@ -143,7 +137,7 @@ def test_a_token_that_ends_in_the_middle(
     assert not target.exists()
 
 
-def test_with_the_password_at_hand_one_more_login_goes_on(run: Run, place: LocalServer) -> None:
+def test_with_the_password_at_hand_one_more_login_goes_on(place: LocalServer) -> None:
     place.faults.add("401 on events after 3 once")
     place.journal.clear()
     account = {"ADANALYTICS_EMAIL": place.email, "ADANALYTICS_PASSWORD": place.password}
@@ -154,7 +148,7 @@ def test_with_the_password_at_hand_one_more_login_goes_on(run: Run, place: Local
     assert paths.count("login") == 2
 
 
-def test_status(run: Run, sign_in: Run, place: LocalServer, logins: Path) -> None:
+def test_status(sign_in: Run, place: LocalServer, logins: Path) -> None:
     sign_in("--profile", "night")
     shown = run("status", "--profile", "night")
     assert shown.exit_code == 0
@@ -170,7 +164,7 @@ def test_status(run: Run, sign_in: Run, place: LocalServer, logins: Path) -> Non
     assert until.endswith(" UTC")
 
 
-def test_status_as_json(run: Run, sign_in: Run, place: LocalServer, logins: Path) -> None:
+def test_status_as_json(sign_in: Run, place: LocalServer, logins: Path) -> None:
     sign_in()
     shown = json.loads(run("status", "--json").stdout)
     until = datetime.fromisoformat(shown["credential"].pop("until"))
@@ -197,7 +191,7 @@ def test_status_as_json(run: Run, sign_in: Run, place: LocalServer, logins: Path
     ],
 )
 def test_status_shows_no_secret_of_an_address(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], address: str, text: str
+    monkeypatch: pytest.MonkeyPatch, words: list[str], address: str, text: str
 ) -> None:
     monkeypatch.setenv("ADANALYTICS_BASE_URL", address)
     monkeypatch.setenv("ADANALYTICS_PARTNER", "acme")
@@ -207,7 +201,7 @@ def test_status_shows_no_secret_of_an_address(
     assert "hunter2" not in shown.output
 
 
-def test_status_as_json_without_anything(run: Run) -> None:
+def test_status_as_json_without_anything() -> None:
     shown = run("status", "--json")
     assert shown.exit_code == 4
     assert json.loads(shown.stderr)["exit_code"] == 4
@@ -215,7 +209,7 @@ def test_status_as_json_without_anything(run: Run) -> None:
     assert (found["partner"], found["credential"], found["quota"]) == (None, None, None)
 
 
-def test_status_without_anything(run: Run) -> None:
+def test_status_without_anything() -> None:
     shown = run("status")
     assert shown.exit_code == 4
     assert shown.stdout.splitlines() == [
@@ -226,9 +220,7 @@ def test_status_without_anything(run: Run) -> None:
     assert "adanalytics login" in shown.stderr
 
 
-def test_status_of_an_expired_login(
-    run: Run, sign_in: Run, place: LocalServer, logins: Path
-) -> None:
+def test_status_of_an_expired_login(sign_in: Run, place: LocalServer, logins: Path) -> None:
     sign_in()
     kept = json.loads(logins.read_text())
     kept["logins"]["default"]["expires_at"] = 1_750_000_000
@@ -241,7 +233,7 @@ def test_status_of_an_expired_login(
     assert not list(place.journal.entries())
 
 
-def test_logout(run: Run, sign_in: Run, logins: Path) -> None:
+def test_logout(sign_in: Run, logins: Path) -> None:
     sign_in()
     sign_in("--profile", "night")
     assert "\nprofiles      default, night  (" in run("status").stdout
@@ -258,9 +250,7 @@ def at_terminal(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalSe
     return server
 
 
-def test_only_what_was_wrong_is_asked_for_again(
-    run: Run, at_terminal: LocalServer, logins: Path
-) -> None:
+def test_only_what_was_wrong_is_asked_for_again(at_terminal: LocalServer, logins: Path) -> None:
     """An address that is none, one where nobody answers, a wrong password, a wrong partner."""
     at = at_terminal
     tls = at.url.replace("http:", "https:")
@@ -290,7 +280,7 @@ def test_only_what_was_wrong_is_asked_for_again(
 
 
 def test_an_address_without_a_login_is_not_blamed_on_the_partner(
-    run: Run, at_terminal: LocalServer, httpserver: HTTPServer
+    at_terminal: LocalServer, httpserver: HTTPServer
 ) -> None:
     httpserver.expect_request(re.compile("/.*")).respond_with_json({}, status=404)
     typed = (httpserver.url_for("/wrong"), "acme", at_terminal.email, at_terminal.password)
@@ -300,7 +290,7 @@ def test_an_address_without_a_login_is_not_blamed_on_the_partner(
 
 
 def test_a_login_again_keeps_the_address_and_the_partner(
-    run: Run, at_terminal: LocalServer, logins: Path, tmp_path: Path
+    at_terminal: LocalServer, logins: Path, tmp_path: Path
 ) -> None:
     at = at_terminal
     first = run("login", stdin="".join(f"{each}\n" for each in (at.url, "acme", "", at.api_key)))
@@ -314,7 +304,7 @@ def test_a_login_again_keeps_the_address_and_the_partner(
 
 
 def test_a_refused_email_is_the_default_of_the_next_question(
-    run: Run, at_terminal: LocalServer, logins: Path
+    at_terminal: LocalServer, logins: Path
 ) -> None:
     at = at_terminal
     typed = [at.email, "wrong", "", at.password]
@@ -325,7 +315,7 @@ def test_a_refused_email_is_the_default_of_the_next_question(
     assert json.loads(logins.read_text())["logins"]["default"]["email"] == at.email
 
 
-def test_the_way_of_the_last_login_is_offered(run: Run, at_terminal: LocalServer) -> None:
+def test_the_way_of_the_last_login_is_offered(at_terminal: LocalServer) -> None:
     at = at_terminal
     place = ["--base-url", at.url, "--partner", "acme"]
     asked = []
@@ -373,9 +363,7 @@ def ring() -> Iterator[Keyring]:
     keyring.set_keyring(before)
 
 
-def test_the_keyring_is_used_when_there_is_one(
-    run: Run, sign_in: Run, ring: Keyring, logins: Path
-) -> None:
+def test_the_keyring_is_used_when_there_is_one(sign_in: Run, ring: Keyring, logins: Path) -> None:
     sign_in()
     (token,) = ring.kept.values()
     assert token not in logins.read_text()
@@ -385,7 +373,7 @@ def test_the_keyring_is_used_when_there_is_one(
     assert ring.kept == {}
 
 
-def test_a_keyring_that_fails_is_told_and_left(run: Run, sign_in: Run, ring: Keyring) -> None:
+def test_a_keyring_that_fails_is_told_and_left(sign_in: Run, ring: Keyring) -> None:
     ring.trouble = RuntimeError("no bus\nwith more lines")
     done = sign_in()
     assert done.exit_code == 0
@@ -405,7 +393,7 @@ def test_a_keyring_that_is_required_and_fails_leaves_no_profile(
 
 
 def test_a_keyring_that_hangs_is_left_after_a_while(
-    run: Run, sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
+    sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_in()
     monkeypatch.setattr(keyring_access, "TIMEOUT", 0.01)
@@ -419,7 +407,7 @@ def test_a_keyring_that_hangs_is_left_after_a_while(
 
 
 def test_a_keyring_that_forgets_at_once_is_not_trusted(
-    run: Run, sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
+    sign_in: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Keyring, "set_password", lambda *_given: None)
     assert "does not keep" in sign_in().stderr
@@ -428,7 +416,7 @@ def test_a_keyring_that_forgets_at_once_is_not_trusted(
 
 @pytest.mark.parametrize("danger", ["open", "link", "pipe", "text"])
 def test_a_file_that_is_not_private_is_not_read(
-    run: Run, sign_in: Run, logins: Path, danger: str, tmp_path: Path
+    sign_in: Run, logins: Path, danger: str, tmp_path: Path
 ) -> None:
     sign_in()
     content = logins.read_text()

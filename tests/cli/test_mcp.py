@@ -13,7 +13,6 @@ import pytest
 from anyio import to_thread
 from click.testing import CliRunner
 from tests.cli.processes import TIMEOUT, Spawn, finish
-from tests.cli.run import Run
 
 from adanalytics_client import Client
 from adanalytics_client._json.fields import EVENT_KINDS, ID_OF
@@ -38,6 +37,7 @@ from mcp import Client as ToolClient
 from mcp import MCPError
 from mcp.server import Server
 from mcp.types import TextResourceContents
+from tests.cli.run import run
 
 from adanalytics_cli.assistants.answers import Answers
 from adanalytics_cli.assistants.commands import Result as CommandResult
@@ -71,9 +71,7 @@ async def run_here(
 
 
 @pytest.fixture
-def session(
-    run: Run, service: LocalServer, dataset: Path, monkeypatch: pytest.MonkeyPatch
-) -> Session:
+def session(service: LocalServer, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     """Hold one session, of the dataset unless the words name another one.
 
     Client and server talk in this process, where the commands run, too, unless another `runner`
@@ -128,9 +126,7 @@ def error_of(answer: Answer) -> dict[str, Any]:
     return record
 
 
-def test_tools_answer_as_the_commands_do(
-    talk: Talk, run: Run, service: LocalServer, dataset: Path
-) -> None:
+def test_tools_answer_as_the_commands_do(talk: Talk, service: LocalServer, dataset: Path) -> None:
     by_country = "SELECT country, count(*) AS n FROM traffic GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3"
     calls: list[tuple[str, Values, list[str]]] = [
         ("dates", {}, []),
@@ -592,7 +588,7 @@ def test_random_calls_stay_within_their_limits(server: LocalServer, tmp_path: Pa
 
 
 def test_without_the_extra_the_command_says_what_to_install(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     result = run("mcp")

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 from click.testing import Result
 from pyarrow import ipc, parquet
-from tests.cli.run import Run
+from tests.cli.run import Run, run
 from tests.programs import run_program
 from tests.server_answers import operations
 
@@ -213,7 +213,7 @@ def test_a_named_pipe_whose_reader_went_away_ends_it_silently(
     piped.stderr.close()
 
 
-def test_an_export_keeps_a_link(run: Run, folder: Path) -> None:
+def test_an_export_keeps_a_link(folder: Path) -> None:
     (folder / "real.csv").touch()
     (folder / "link.csv").symlink_to("real.csv")
     assert run("export", "2026-01-15", "-o", str(folder / "link.csv")).exit_code == 0
@@ -246,11 +246,7 @@ def test_a_disk_that_fills_up_is_named(tmp_path: Path, words: tuple[str, ...]) -
     "words", [("export", "-o"), ("export", "--no-wait", "--job"), ("events", "-o"), ("dates", "-o")]
 )
 def test_a_folder_that_takes_no_files_costs_no_request(
-    run: Run,
-    service: LocalServer,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     service.journal.clear()
     monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != folder)
@@ -315,7 +311,7 @@ class Disk:
 
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_power_cut_loses_nothing_that_was_reported(
-    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(folder)
     disk = Disk(monkeypatch)
@@ -326,7 +322,7 @@ def test_a_power_cut_loses_nothing_that_was_reported(
 
 
 def test_a_file_system_that_syncs_no_folders_is_enough(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     Disk(monkeypatch, folders=False)
@@ -408,9 +404,7 @@ def folder_of_data(server: LocalServer, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def call(
-    run: Run, service: LocalServer, folder_of_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> Run:
+def call(service: LocalServer, folder_of_data: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in the folder, with the words that it needs."""
     monkeypatch.chdir(folder_of_data)
     if not Path("data").exists():

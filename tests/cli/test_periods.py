@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import period
@@ -169,7 +169,7 @@ def test_end_before_start() -> None:
         period(AT_NOON, Period.parse("today", TODAY), Period.parse("yesterday", TODAY))
 
 
-def test_days_to_come_are_not_asked_for(run: Run, service: LocalServer, folder: Path) -> None:
+def test_days_to_come_are_not_asked_for(service: LocalServer, folder: Path) -> None:
     """It is noon on 2026-01-20."""
     service.journal.clear()
     words = ("--split", "hourly", "-o", str(folder / "rows.jsonl"))
@@ -203,11 +203,7 @@ REFUSED = "2026-01-21 is in the future. Today is 2026-01-20 in UTC."
     ],
 )
 def test_tomorrow_is_refused(
-    run: Run,
-    service: LocalServer,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(folder)
     service.journal.clear()
@@ -226,11 +222,7 @@ def test_tomorrow_is_refused(
     ],
 )
 def test_an_end_in_the_future_is_today(
-    run: Run,
-    service: LocalServer,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(folder)
     done = run(words[0], "2026-01-16", "2026-03", *words[1:])
@@ -241,7 +233,7 @@ def test_an_end_in_the_future_is_today(
         assert "2026-03-31" not in file.read_text()
 
 
-def test_the_period_before_one_that_is_not_over(run: Run, service: LocalServer) -> None:
+def test_the_period_before_one_that_is_not_over(service: LocalServer) -> None:
     words = ("summary", "2026-01-16", "2026-03", "--compare", "previous", "--all-hours")
     done = run(*words, "-f", "json")
     asked = [dict(each.query) for each in service.journal.entries()][-2:]
@@ -265,7 +257,7 @@ def test_a_sync_keeps_a_listed_day_that_this_clock_has_not_reached(
     ("split", "hour", "sent"), [("auto", 13, 0), ("daily", 13, 0), ("daily", 12, 1)]
 )
 def test_an_hour_that_has_not_begun_is_not_asked_for(
-    run: Run, service: LocalServer, split: str, hour: int, sent: int
+    service: LocalServer, split: str, hour: int, sent: int
 ) -> None:
     service.journal.clear()
     words = ("--hour", str(hour), "--split", split, "-f", "csv")

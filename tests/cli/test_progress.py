@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.console import progress
 from adanalytics_cli.console.progress import show_progress, show_stages
@@ -38,7 +38,7 @@ def xterm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_the_environment_shows_requests_too(run: Run, service: LocalServer) -> None:
+def test_the_environment_shows_requests_too(service: LocalServer) -> None:
     log = logging.getLogger("adanalytics_client")
     try:
         shown = run("dates", env={"ADANALYTICS_LOG": "debug"}).stderr

@@ -22,7 +22,7 @@ from typing import Literal
 import pytest
 from click.testing import Result
 from pytest_httpserver import HTTPServer
-from tests.cli.run import Run
+from tests.cli.run import Run, run
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from tests.vocabularies import CAMEL_CASE, COUNTERS, EPOCHS, Vocabulary
 
@@ -68,7 +68,7 @@ READ = {
 
 
 @pytest.fixture
-def query(run: Run, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def query(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `adanalytics query` beside the dataset, without any setting of a service."""
     monkeypatch.chdir(dataset.parent)
     return partial(run, "query")
@@ -550,7 +550,7 @@ Rows = list[dict[str, str]]
 
 
 @pytest.fixture
-def report(run: Run, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def report(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `adanalytics report` beside the dataset, without any setting of a service."""
     monkeypatch.chdir(dataset.parent)
     return partial(run, "report")
@@ -566,7 +566,7 @@ def rows_of(done: Result) -> Rows:
 )
 @pytest.mark.parametrize("days", [["2026-01-15", "2026-01-16"], ["2026-01-16"]])
 def test_figures_are_those_of_the_summary(
-    report: Run, service: LocalServer, run: Run, field: str, group: str, days: list[str]
+    report: Run, service: LocalServer, field: str, group: str, days: list[str]
 ) -> None:
     mine = rows_of(report(field, *days))
     theirs = rows_of(run("summary", *days, "-g", group))
@@ -576,7 +576,7 @@ def test_figures_are_those_of_the_summary(
 
 @pytest.mark.parametrize("field", ["country", "hour", "creative", "device", "supply-tag", "domain"])
 def test_the_total_of_any_field_is_that_of_the_summary(
-    report: Run, service: LocalServer, run: Run, field: str
+    report: Run, service: LocalServer, field: str
 ) -> None:
     shown = report(field, "2026-01-15..2026-01-16", "-f", "table")
     (total,) = [line.split() for line in shown.stdout.splitlines() if line.startswith("total")]
@@ -589,7 +589,7 @@ def test_the_total_of_any_field_is_that_of_the_summary(
     assert len(rows) == len({row[next(iter(row))] for row in rows}) > 1
 
 
-def test_a_comparison_is_that_of_the_summary(report: Run, service: LocalServer, run: Run) -> None:
+def test_a_comparison_is_that_of_the_summary(report: Run, service: LocalServer) -> None:
     words = ("2026-01-16", "--compare", "previous")
     for form in ("table", "csv"):
         mine = report("day", *words, "-f", form)
@@ -599,7 +599,7 @@ def test_a_comparison_is_that_of_the_summary(report: Run, service: LocalServer, 
     assert [line.split()[0] for line in shown[-3:-1]] == ["total", "total"]
 
 
-def test_a_day_that_was_open_is_not_compared(run: Run, tmp_path: Path, server: LocalServer) -> None:
+def test_a_day_that_was_open_is_not_compared(tmp_path: Path, server: LocalServer) -> None:
     """At 13:00 of the second day, which therefore has no whole day beside the first one."""
     noon = datetime(2026, 1, 16, 13, tzinfo=UTC)
     folder = tmp_path / "events"
@@ -666,7 +666,7 @@ def synced(httpserver: HTTPServer, tmp_path: Path) -> Callable[[Vocabulary], Pat
     return make
 
 
-def test_counters_are_added_up(run: Run, synced: Callable[[Vocabulary], Path]) -> None:
+def test_counters_are_added_up(synced: Callable[[Vocabulary], Path]) -> None:
     place = str(synced(COUNTERS))
     rows = rows_of(run("report", "placement", "--in", place))
     events = [json.loads(text, parse_float=Decimal) for text in COUNTERS.texts]
@@ -679,7 +679,7 @@ def test_counters_are_added_up(run: Run, synced: Callable[[Vocabulary], Path]) -
     assert "requests" not in rows[0]
 
 
-def test_lines_of_another_type_may_have_counters(run: Run, synced: Callable[..., Path]) -> None:
+def test_lines_of_another_type_may_have_counters(synced: Callable[..., Path]) -> None:
     front = '{"event_type":"line","starts":true,'
     rows = {
         at: [text.replace("{", front, 1) for text in texts] for at, texts in COUNTERS.rows.items()
@@ -692,7 +692,7 @@ def test_lines_of_another_type_may_have_counters(run: Run, synced: Callable[...,
 
 
 def test_the_days_are_those_of_the_zone_of_the_dataset(
-    run: Run, httpserver: HTTPServer, tmp_path: Path
+    httpserver: HTTPServer, tmp_path: Path
 ) -> None:
     service = ServiceOfRows(httpserver)
     service.rows["2026-01-15", 5] = ['{"event_time": "2026-01-15T00:10:00Z", "os": "ios"}']
@@ -704,7 +704,7 @@ def test_the_days_are_those_of_the_zone_of_the_dataset(
 
 @pytest.mark.parametrize(("impressions", "day"), [(2, "2026-01-16"), (1, "")])
 def test_days_that_did_not_agree_are_said(
-    run: Run, httpserver: HTTPServer, tmp_path: Path, impressions: int, day: str
+    httpserver: HTTPServer, tmp_path: Path, impressions: int, day: str
 ) -> None:
     service = ServiceOfRows(httpserver)
     for date in ("2026-01-15", "2026-01-16"):
@@ -720,9 +720,7 @@ def test_days_that_did_not_agree_are_said(
         assert (text in done.stderr, "agreed" in done.stderr) == (bool(day),) * 2, done.stderr
 
 
-def test_events_of_an_unknown_vocabulary_are_counted(
-    run: Run, synced: Callable[[Vocabulary], Path]
-) -> None:
+def test_events_of_an_unknown_vocabulary_are_counted(synced: Callable[[Vocabulary], Path]) -> None:
     place = str(synced(EPOCHS))
     rows = rows_of(run("report", "type", "--in", place))
     unfiltered = [each for each in map(json.loads, EPOCHS.texts) if not each["is_filtered"]]
@@ -735,7 +733,7 @@ def test_events_of_an_unknown_vocabulary_are_counted(
     assert "events" in shown.stdout, shown.stderr
 
 
-def test_figures_that_are_texts_are_said(run: Run, httpserver: HTTPServer, tmp_path: Path) -> None:
+def test_figures_that_are_texts_are_said(httpserver: HTTPServer, tmp_path: Path) -> None:
     service = ServiceOfRows(httpserver)
     service.rows["2026-01-15", 5] = ['{"os": "ios", "clicks": "1,234", "impressions": 7}']
     with service.client() as client:
@@ -748,6 +746,6 @@ def test_figures_that_are_texts_are_said(run: Run, httpserver: HTTPServer, tmp_p
         assert "Texts are not added up: clicks." in done.stderr
 
 
-def test_mapped_fields_have_their_parts(run: Run, synced: Callable[[Vocabulary], Path]) -> None:
+def test_mapped_fields_have_their_parts(synced: Callable[[Vocabulary], Path]) -> None:
     (row, *_) = rows_of(run("report", "zip", "--in", str(synced(CAMEL_CASE))))
     assert (row["impressions"], row["revenue"], row["zip"]) == ("3", "3.000000000", "00000")

@@ -21,7 +21,7 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 from pytest_httpserver import HTTPServer
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.client.dataset.service_of_rows import ServiceOfRows
 from werkzeug import Response
 
@@ -243,7 +243,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN, ids=BROKEN.values())
-def test_a_broken_file_says_what_to_do(tmp_path: Path, run: Run, text: str) -> None:
+def test_a_broken_file_says_what_to_do(tmp_path: Path, text: str) -> None:
     file = tmp_path / "theirs.csv"
     file.write_text(text)
     done = run("reconcile", str(file), "2026-01-15..2026-01-16")
@@ -253,9 +253,7 @@ def test_a_broken_file_says_what_to_do(tmp_path: Path, run: Run, text: str) -> N
     assert len(said) < 600
 
 
-def test_other_files_that_cannot_be_read(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "theirs.csv"
     with file.open("wb") as stream:
         stream.truncate(200_000_000)
@@ -282,7 +280,7 @@ def test_other_files_that_cannot_be_read(
     assert "has more than 2 rows" in run("reconcile", str(file)).stderr
 
 
-def test_columns_are_named_by_hand(tmp_path: Path, run: Run) -> None:
+def test_columns_are_named_by_hand(tmp_path: Path) -> None:
     file = tmp_path / "theirs.csv"
     file.write_text("Wann;Billable Imps;Imps;Net;Gross Revenue;Net Revenue\n2026-01-15;1;2;3;4;5\n")
     names = {"day": "wann", "impressions": "Billable Imps", "revenue": "Net"}
@@ -305,7 +303,7 @@ def test_columns_are_named_by_hand(tmp_path: Path, run: Run) -> None:
         assert (done.exit_code, text in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
-def test_sheets_are_told_apart_by_name(tmp_path: Path, run: Run) -> None:
+def test_sheets_are_told_apart_by_name(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for number, name in enumerate(("January", "February"), 1):
         sheet = book.active if number == 1 else book.create_sheet()
@@ -344,7 +342,7 @@ def test_a_tag_is_a_day_or_a_demand_tag(tmp_path: Path) -> None:
     assert read(file).by == ["day", "demand_tag"]
 
 
-def test_against_a_service(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_against_a_service(service: LocalServer, tmp_path: Path) -> None:
     """With a demand tag, by its name and its id."""
     tags = json.loads(run("summary", "2026-01", "-g", "demand_tag", "-f", "json").stdout)
     file = tmp_path / "theirs.csv"

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.console.table_view import Column, count, percent, plain, render_table
 from adanalytics_cli.console.terminal import Terminal
@@ -251,7 +251,7 @@ def test_a_value_is_never_cut() -> None:
     assert line == f"~ #### {'1' * 30}"
 
 
-def test_the_days_of_the_service(run: Run, tmp_path: Path) -> None:
+def test_the_days_of_the_service(tmp_path: Path) -> None:
     shown = run("dates", "2026-01-14", "2026-01-17", "--chart")
     assert shown.exit_code == 0
     assert shown.stdout.splitlines() == [
@@ -272,7 +272,7 @@ def test_the_days_of_the_service(run: Run, tmp_path: Path) -> None:
     assert target.read_text() == shown.stdout
 
 
-def test_a_calendar_shows_where_the_data_stopped(run: Run) -> None:
+def test_a_calendar_shows_where_the_data_stopped() -> None:
     """It is the 20th, which is not over; days to come are not missing."""
     stopped = [
         "        1   5    10   15   20   25   30",
@@ -289,7 +289,7 @@ def test_a_calendar_shows_where_the_data_stopped(run: Run) -> None:
     assert "Data on 0 of 1 day." in run("dates", "today", "--chart").stdout
 
 
-def test_a_calendar_of_ages_is_refused(run: Run) -> None:
+def test_a_calendar_of_ages_is_refused() -> None:
     """As a service lists that has events of the year 1; a line a month would be a megabyte."""
     done = run("dates", "0001-01-01", "2026-01-16", "--chart")
     assert (done.exit_code, done.stdout) == (1, "")
@@ -297,7 +297,7 @@ def test_a_calendar_of_ages_is_refused(run: Run) -> None:
     assert "Give START and END." in done.stderr
 
 
-def test_a_chart_draws_what_it_is_sorted_by(run: Run) -> None:
+def test_a_chart_draws_what_it_is_sorted_by() -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--chart", "--top", "3"]
     title, *bars = run(*words, "--sort", "-CTR").stdout.splitlines()
     assert (title, bars[3:]) == ("CTR", ["", "2026-01-01 to 2026-01-20 in UTC. 3 of 11 rows."])
@@ -307,7 +307,7 @@ def test_a_chart_draws_what_it_is_sorted_by(run: Run) -> None:
     assert run(*words, "--sort", "campaign").stdout.startswith("impressions\n")
 
 
-def test_the_bars_of_a_summary(run: Run) -> None:
+def test_the_bars_of_a_summary() -> None:
     total = run("summary", "2026-01", "--chart").stdout.splitlines()
     assert total[0] == "events"
     assert [line.split()[0] for line in total[1:4]] == ["requests", "impressions", "starts"]
@@ -327,7 +327,7 @@ def test_the_bars_of_a_summary(run: Run) -> None:
     assert rows[1].split(",")[rows[0].split(",").index("revenue")] == days[5].split()[-1]
 
 
-def test_color_is_for_those_who_see_it(run: Run) -> None:
+def test_color_is_for_those_who_see_it() -> None:
     assert "\x1b[32m██\x1b[0m" in run("--color", "always", "dates", "--chart").stdout
     assert "\x1b" not in run("dates", "--chart").stdout
 
@@ -344,7 +344,7 @@ def test_a_locale_without_blocks_gets_letters(
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html"])
-def test_a_picture_shows_what_the_terminal_shows(run: Run, tmp_path: Path, suffix: str) -> None:
+def test_a_picture_shows_what_the_terminal_shows(tmp_path: Path, suffix: str) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--chart", "--round", "2"]
     target = tmp_path / f"campaigns.{suffix}"
     assert run(*words, "-o", str(target)).stdout == ""
@@ -364,7 +364,7 @@ def test_a_picture_shows_what_the_terminal_shows(run: Run, tmp_path: Path, suffi
     assert re.search(r"#008000", days.read_text())
 
 
-def test_a_png(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["summary", "2026-01", "-g", "day", "--chart", "-o", str(tmp_path / "days.PNG")]
     assert run(*words).exit_code == 0
     picture = (tmp_path / "days.PNG").read_bytes()

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from click.testing import Result
 from tests.cli.processes import TIMEOUT, Spawn, finish
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
@@ -223,7 +223,7 @@ def test_the_server_responds_as_the_service_of_a_file(spawn: Spawn, tmp_path: Pa
     stop(process)
 
 
-def test_serve_until_sigterm(spawn: Spawn, run: Run, tmp_path: Path) -> None:
+def test_serve_until_sigterm(spawn: Spawn, tmp_path: Path) -> None:
     ready, data = tmp_path / "ready", tmp_path / "data"
     process = spawn("serve", "--port", "0", "--data", str(data), "--ready-file", str(ready))
     assert process.stderr is not None
@@ -253,7 +253,7 @@ def test_serve_until_sigterm(spawn: Spawn, run: Run, tmp_path: Path) -> None:
 
 
 def test_from_an_empty_folder_to_a_summary(
-    spawn: Spawn, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a newcomer does, command by command."""
     monkeypatch.chdir(tmp_path)
@@ -282,7 +282,7 @@ PASSWORD = "correct horse"
 
 
 @pytest.fixture
-def data_folder(run: Run, tmp_path: Path) -> str:
+def data_folder(tmp_path: Path) -> str:
     """A data folder with the partner acme and the admin ada."""
     folder = str(tmp_path / "data")
     add_user = ("server", "user", "add", "ada@example.org", "--role", "admin")
@@ -296,7 +296,7 @@ def rows(result: Result) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(result.stdout)))
 
 
-def test_partners(run: Run, data_folder: str) -> None:
+def test_partners(data_folder: str) -> None:
     added = run("-v", "server", "partner", "add", "b", "--name", "B & Co", "--currency", "EUR",
                 "--data", data_folder)  # fmt: skip
     assert added.stdout == ""
@@ -307,7 +307,7 @@ def test_partners(run: Run, data_folder: str) -> None:
     ]
 
 
-def test_users(run: Run, data_folder: str) -> None:
+def test_users(data_folder: str) -> None:
     words = ["server", "user", "add", "bo@acme.example", "--role", "analyst", "--partner", "acme"]
     assert (
         run(*words, "--password-stdin", "--data", data_folder, stdin=PASSWORD + "\n").exit_code == 0
@@ -318,7 +318,7 @@ def test_users(run: Run, data_folder: str) -> None:
     assert len(rows(run("server", "user", "list", "--data", data_folder))) == 1
 
 
-def test_keys(run: Run, data_folder: str) -> None:
+def test_keys(data_folder: str) -> None:
     words = ["server", "key", "create", "--user", "ada@example.org", "--name", "nightly"]
     created = run(*words, "--data", data_folder)
     assert (
@@ -342,7 +342,7 @@ def test_keys(run: Run, data_folder: str) -> None:
     assert rows(run("server", "key", "list", "--data", data_folder)) == []
 
 
-def test_load_reports_what_became_of_a_file(run: Run, data_folder: str, tmp_path: Path) -> None:
+def test_load_reports_what_became_of_a_file(data_folder: str, tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text(
         HEADER
@@ -361,7 +361,7 @@ def test_load_reports_what_became_of_a_file(run: Run, data_folder: str, tmp_path
     assert "3 rows, 2 events stored, 1 duplicate skipped, 1 day (2026-01-18)" in second.stdout
 
 
-def test_load_with_a_mapping(run: Run, data_folder: str, tmp_path: Path) -> None:
+def test_load_with_a_mapping(data_folder: str, tmp_path: Path) -> None:
     path = tmp_path / "raw.csv"
     path.write_text("timestamp\n2026-01-17T10:00:00Z\n")
     result = run(
@@ -372,7 +372,7 @@ def test_load_with_a_mapping(run: Run, data_folder: str, tmp_path: Path) -> None
     assert "1 row, 1 event stored" in result.stdout
 
 
-def test_load_that_replaces_hours(run: Run, data_folder: str, tmp_path: Path) -> None:
+def test_load_that_replaces_hours(data_folder: str, tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     words = ["server", "load", str(path), "--partner", "acme", "--data", data_folder]
     path.write_text(HEADER + "2026-01-17T10:00:00Z,impression,1,a\n")
@@ -381,9 +381,7 @@ def test_load_that_replaces_hours(run: Run, data_folder: str, tmp_path: Path) ->
     assert "hours replaced: 1" in run(*words, "--replace-hours").stdout
 
 
-def test_load_of_changed_rows_says_how_to_replace_them(
-    run: Run, data_folder: str, tmp_path: Path
-) -> None:
+def test_load_of_changed_rows_says_how_to_replace_them(data_folder: str, tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     words = ["server", "load", str(path), "--partner", "acme", "--data", data_folder]
     row = "01890000-0000-7000-8000-00000000000{},2026-01-17T10:00:00Z,{},1\n"
@@ -410,7 +408,7 @@ def test_load_of_changed_rows_says_how_to_replace_them(
     ],
 )
 def test_a_bad_file_is_refused_as_a_whole(
-    run: Run, data_folder: str, tmp_path: Path, text: str, said: str
+    data_folder: str, tmp_path: Path, text: str, said: str
 ) -> None:
     path = tmp_path / "day.csv"
     path.write_text(text)
@@ -424,14 +422,14 @@ def test_a_bad_file_is_refused_as_a_whole(
     assert "1 event stored" in again.stdout
 
 
-def test_generate_the_same_again(run: Run, data_folder: str) -> None:
+def test_generate_the_same_again(data_folder: str) -> None:
     words = ["server", "generate", "--partner", "acme", "--start", "-5d", "--days", "2",
              "--events-per-day", "100", "--seed", "7", "--data", data_folder]  # fmt: skip
     assert run(*words).stdout == "acme: 200 events stored on 2 days from 2026-01-15\n"
     assert "0 events stored on 2 days from 2026-01-15, 200 already there" in run(*words).stdout
 
 
-def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_else(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_text("no database, but long enough to look like a file" * 99)
     result = run("serve", "--data", str(tmp_path), "--port", "0")
     assert result.exit_code == 1
@@ -450,7 +448,7 @@ def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_without_the_server_extra(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
 ) -> None:
     real = builtins.__import__
 
@@ -522,7 +520,7 @@ def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
         assert httpx.post(f"{server.url}/api/auth/login", json=body).status_code == httpx.codes.OK
 
 
-def test_keep_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keep_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Demo, "run", lambda _demo: None)
     kept = tmp_path / "kept"
     assert f"adanalytics serve --demo --data {kept}" in run("demo", "--keep", str(kept)).stdout

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.errors import NoCredential, SettingsError
@@ -159,7 +159,7 @@ TEXT = '[profile.default]\r\nbase_url = "http://stats.example"\r\npartner = "Zü
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_an_editor_may_add_a_byte_order_mark(run: Run, tmp_path: Path, encoding: str) -> None:
+def test_an_editor_may_add_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "config" / "adanalytics" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_bytes(TEXT.encode(encoding))
@@ -171,9 +171,7 @@ def test_an_editor_may_add_a_byte_order_mark(run: Run, tmp_path: Path, encoding:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1"])
-def test_a_settings_file_in_another_encoding_is_named(
-    run: Run, tmp_path: Path, encoding: str
-) -> None:
+def test_a_settings_file_in_another_encoding_is_named(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "config" / "adanalytics" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_bytes(TEXT.encode(encoding))
@@ -182,14 +180,14 @@ def test_a_settings_file_in_another_encoding_is_named(
     assert f"{file} is not a text file in UTF-8.\nSave it as UTF-8" in done.stderr
 
 
-def test_no_folder_means_no_settings(run: Run) -> None:
+def test_no_folder_means_no_settings() -> None:
     assert (
         "The service address is missing"
         in run("dates", env={"XDG_CONFIG_HOME": "/dev/null"}).stderr
     )
 
 
-def test_keys_are_named_as_the_file_has_them(run: Run, tmp_path: Path) -> None:
+def test_keys_are_named_as_the_file_has_them(tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     write_profiles(tmp_path / "config", "[profile.default]\nbase = 'x'\n")
     keys = "base_url, partner, email, max_wait, rate_limit, service"
@@ -210,7 +208,7 @@ def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("option", ["--partner", "--base-url", "--profile"])
-def test_bytes_that_are_no_text_are_told(run: Run, service: LocalServer, option: str) -> None:
+def test_bytes_that_are_no_text_are_told(service: LocalServer, option: str) -> None:
     done = run("dates", option, "\udcff")
     assert done.exit_code == 2
     assert done.stderr.startswith(f"Error: {option} is not UTF-8 text.\n")
@@ -236,7 +234,7 @@ def test_a_command_to_go_on_names_the_fields_too() -> None:
     assert invocation.command_line("sync") == line
 
 
-def test_a_command_that_sends_nothing_names_the_options_that_it_ignores(run: Run) -> None:
+def test_a_command_that_sends_nothing_names_the_options_that_it_ignores() -> None:
     done = run("--map", "revenue=rev", "--rows-key", "hits", "--zone", "UTC", "skill")
     assert done.exit_code == 0
     assert done.stderr.endswith("skill sends nothing and ignores --rows-key, --map.\n")

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.run import Run
+from tests.cli.run import run
 
 from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.main import COMMANDS
@@ -16,7 +16,7 @@ from adanalytics_server.local import LocalServer
 
 
 @pytest.fixture
-def skill(run: Run) -> str:
+def skill() -> str:
     """The text."""
     result = run("skill")
     assert result.exit_code == 0
@@ -24,7 +24,7 @@ def skill(run: Run) -> str:
 
 
 def test_every_command_line_runs(
-    skill: str, run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    skill: str, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     blocks = re.findall(r"^```console\n(.*?)^```$", skill, re.MULTILINE | re.DOTALL)
@@ -38,7 +38,7 @@ def test_every_command_line_runs(
         assert result.stdout or result.stderr, line
 
 
-def test_what_it_says_of_prices_is_so(skill: str, run: Run, service: LocalServer) -> None:
+def test_what_it_says_of_prices_is_so(skill: str, service: LocalServer) -> None:
     prices = {"dates -f json": 1, "summary": 1, "plan": 1}
     for words, price in prices.items():
         (row,) = re.findall(rf"`adanalytics {words}` \| (\d)", skill)
@@ -56,7 +56,7 @@ def test_it_names_commands_and_exit_statuses_that_exist(skill: str) -> None:
     assert statuses == {code for code in ExitCode if code < ExitCode.INTERRUPTED}
 
 
-def test_it_is_a_skill_as_assistants_expect_them(skill: str, run: Run, folder: Path) -> None:
+def test_it_is_a_skill_as_assistants_expect_them(skill: str, folder: Path) -> None:
     """https://agentskills.io/specification: the folder has the name, the texts have limits."""
     assert run("skill", "--install", str(folder / "skills")).exit_code == 0
     (path,) = folder.rglob("SKILL.md")
@@ -67,7 +67,7 @@ def test_it_is_a_skill_as_assistants_expect_them(skill: str, run: Run, folder: P
     assert len(skill.splitlines()) < 120
 
 
-def test_a_file_that_differs_is_never_replaced(run: Run, folder: Path) -> None:
+def test_a_file_that_differs_is_never_replaced(folder: Path) -> None:
     path = folder / "adanalytics" / "SKILL.md"
     assert run("skill", "--install", str(folder)).exit_code == 0
     assert "is up to date" in run("skill", "--install", str(folder)).stderr
@@ -81,7 +81,7 @@ def test_a_file_that_differs_is_never_replaced(run: Run, folder: Path) -> None:
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 @pytest.mark.parametrize("name", ["a b", "it's", "-dash"])
 def test_the_remedy_removes_the_file(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(folder)
     path = folder / name / "adanalytics" / "SKILL.md"
@@ -94,7 +94,7 @@ def test_the_remedy_removes_the_file(
 
 
 @pytest.mark.parametrize("name", ["file", "folder"])
-def test_a_place_that_cannot_hold_it(run: Run, folder: Path, name: str) -> None:
+def test_a_place_that_cannot_hold_it(folder: Path, name: str) -> None:
     if name == "file":
         folder.joinpath("adanalytics").touch()
     else:

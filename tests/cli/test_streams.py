@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.cli.processes import TIMEOUT, Spawn, finish
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.programs import run_program
 
 from adanalytics_client._base import locks
@@ -318,7 +318,6 @@ def refuse_locks(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     ids=["sync", "export", "login"],
 )
 def test_commands_go_on_with_one_remark(
-    run: Run,
     service: LocalServer,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 from pytest_httpserver import HTTPServer
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.server_answers import operations
 from werkzeug import Request, Response
 
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("service")
 BOTH_DAYS = ["2026-01-15", "2026-01-16"]
 
 
-def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run) -> None:
+def test_dates_in_a_pipe_are_csv_with_plain_line_ends() -> None:
     result = run("dates")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == b"date\n2026-01-15\n2026-01-16\n"
@@ -61,12 +61,12 @@ def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run) -> None:
         (["this-month"], BOTH_DAYS),
     ],
 )
-def test_dates_of_a_period(run: Run, words: list[str], days: list[str]) -> None:
+def test_dates_of_a_period(words: list[str], days: list[str]) -> None:
     result = run("dates", *words, "-f", "jsonl")
     assert [json.loads(line)["date"] for line in result.stdout.splitlines()] == days
 
 
-def test_dates_as_a_table_and_as_json(run: Run) -> None:
+def test_dates_as_a_table_and_as_json() -> None:
     assert json.loads(run("dates", "-f", "json").stdout) == [{"date": day} for day in BOTH_DAYS]
     heading, line, *days, note = run("dates", "-f", "table").stdout.splitlines()
     assert (heading.strip(), {*line}) == ("date", {"─"})
@@ -92,7 +92,7 @@ def test_how_fresh_the_data_are(service: LocalServer, hour: str, said: str, requ
     assert asked == ["dates", *["events"] * requests]
 
 
-def test_the_hours_of_the_service(run: Run, service: LocalServer) -> None:
+def test_the_hours_of_the_service(service: LocalServer) -> None:
     service.journal.clear()
     (row,) = json.loads(run("dates", "2026-01-15", "--hours", "-f", "json").stdout)
     assert (row["date"], row["hours"], row["missing"]) == ("2026-01-15", 24, "")
@@ -138,7 +138,7 @@ def test_hours_without_data(
 
 
 @pytest.mark.parametrize("group_by", [None, *GROUPS])
-def test_summary_is_what_the_service_says(run: Run, service: LocalServer, group_by: Any) -> None:
+def test_summary_is_what_the_service_says(service: LocalServer, group_by: Any) -> None:
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         expected = client.summary("2026-01-15", "2026-01-16", group_by=group_by)
     words = ["summary", *BOTH_DAYS, *(["-g", group_by] if group_by else [])]
@@ -155,13 +155,13 @@ def test_summary_is_what_the_service_says(run: Run, service: LocalServer, group_
 
 
 @pytest.mark.parametrize("group_by", GROUPS)
-def test_a_summary_without_rows_has_the_header_of_one_with_rows(run: Run, group_by: str) -> None:
+def test_a_summary_without_rows_has_the_header_of_one_with_rows(group_by: str) -> None:
     header = run("summary", "2026-01", "-g", group_by).stdout.splitlines()[0]
     assert run("summary", "2025-01", "-g", group_by).stdout.splitlines() == [header]
     assert run("summary", "2025-01", "-g", group_by, "-f", "json").stdout == "[]\n"
 
 
-def test_summary_table_ends_in_the_totals(run: Run) -> None:
+def test_summary_table_ends_in_the_totals() -> None:
     total = json.loads(run("summary", "2026-01", "-f", "jsonl").stdout)
     lines = run("summary", "2026-01", "-g", "campaign", "-f", "table").stdout.splitlines()
     last = next(line for line in lines if line.startswith("total"))
@@ -184,20 +184,18 @@ def test_a_group_without_a_name_has_its_id(row: dict[str, object], label: str) -
     assert labelled(row, "campaign").get("campaign_name", "-") == label
 
 
-def test_the_suffix_gives_the_format(run: Run, tmp_path: Path) -> None:
+def test_the_suffix_gives_the_format(tmp_path: Path) -> None:
     target = tmp_path / "days.csv.gz"
     assert run("summary", "2026-01", "-g", "day", "-o", str(target)).stdout == ""
     rows = list(csv.DictReader(io.StringIO(gzip.decompress(target.read_bytes()).decode())))
     assert [row["date"] for row in rows if row["impressions"]] == BOTH_DAYS
 
 
-def test_an_output_of_dash_is_stdout(run: Run) -> None:
+def test_an_output_of_dash_is_stdout() -> None:
     assert run("dates", "-o", "-").stdout == run("dates").stdout
 
 
-def test_login_with_a_password(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_login_with_a_password(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ADANALYTICS_API_KEY")
     result = run(
         "dates", env={"ADANALYTICS_EMAIL": service.email, "ADANALYTICS_PASSWORD": service.password}
@@ -205,7 +203,7 @@ def test_login_with_a_password(
     assert result.exit_code == 0
 
 
-def test_options_of_the_run_on_either_side(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_the_run_on_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADANALYTICS_PARTNER", "nobody")
     before = run("--partner", "acme", "-v", "dates")
     after = run("dates", "--partner", "acme", "-v")
@@ -216,9 +214,7 @@ def test_options_of_the_run_on_either_side(run: Run, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("group_by", [None, "campaign"])
-def test_a_summary_as_parquet_is_exact(
-    run: Run, service: LocalServer, tmp_path: Path, group_by: Any
-) -> None:
+def test_a_summary_as_parquet_is_exact(service: LocalServer, tmp_path: Path, group_by: Any) -> None:
     words = ["summary", *BOTH_DAYS, *(["-g", group_by] if group_by else [])]
     target = tmp_path / "summary.parquet"
     assert run(*words, "-o", str(target)).exit_code == 0
@@ -237,7 +233,7 @@ def test_a_summary_as_parquet_is_exact(
     assert all(documented.field(field.name) == field for field in shared)
 
 
-def test_rows_are_sorted_by_numbers_in_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_sorted_by_numbers_in_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drivers of databases write a decimal as text; the names of groups are names."""
     rows = [
         {"campaign_name": name, "win_rate": rate}
@@ -252,7 +248,7 @@ def test_rows_are_sorted_by_numbers_in_text(run: Run, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("words", [["--top", "1"], ["--sort", "vcr"]])
 def test_rows_are_not_sorted_by_a_column_that_they_lack(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     answer = Summary.model_validate({"rows": [{"campaign_name": "a", "ctr": None}]})
     monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
@@ -278,7 +274,7 @@ def test_rows_are_not_sorted_by_a_column_that_they_lack(
 )
 @pytest.mark.parametrize("form", ["json", "table"])
 def test_order_of_the_rows(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], order: list[int], form: str
+    monkeypatch: pytest.MonkeyPatch, words: list[str], order: list[int], form: str
 ) -> None:
     """Numbers fall by their last digit, text rises, ties keep their order, no value comes last."""
     large = "1000000000000000000000000"
@@ -304,7 +300,7 @@ def test_order_of_the_rows(
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "table"])
-def test_chosen_columns(run: Run, tmp_path: Path, form: str) -> None:
+def test_chosen_columns(tmp_path: Path, form: str) -> None:
     words = ["summary", "2026-01", "-g", "campaign", "--columns", "Clicks, margin", "--top", "1"]
     target = tmp_path / "rows"
     assert run(*words, "-f", form, "-o", str(target)).exit_code == 0
@@ -325,7 +321,7 @@ def test_chosen_columns(run: Run, tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--sort", "--columns"])
-def test_without_a_row_every_column_may_be_named(run: Run, option: str) -> None:
+def test_without_a_row_every_column_may_be_named(option: str) -> None:
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
     said = "The service's summary of acme has no row of 2025-01-01 to 2025-01-31.\n"
     assert (empty.exit_code, empty.stderr) == (0, said)
@@ -335,7 +331,7 @@ def test_without_a_row_every_column_may_be_named(run: Run, option: str) -> None:
     ("digits", "amount"), [("2", "1,234.56"), ("0", "1,235"), ("3", "1,234.565")]
 )
 def test_round_gives_a_pipe_and_a_file_so_many_digits(
-    run: Run, monkeypatch: pytest.MonkeyPatch, digits: str, amount: str
+    monkeypatch: pytest.MonkeyPatch, digits: str, amount: str
 ) -> None:
     rows = [{"campaign_name": "a", "revenue": "1234.565000000", "ecpm": "1234.565"}]
     answer = Summary.model_validate({"rows": rows, "currency": "USD"})
@@ -353,7 +349,7 @@ def test_round_gives_a_pipe_and_a_file_so_many_digits(
 
 @pytest.mark.parametrize("currency", [{"code": "USD"}, ["USD", "EUR"], 840])
 def test_a_currency_of_another_shape_is_shown_as_json(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, currency: Any
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, currency: Any
 ) -> None:
     rows = [{"campaign_name": "a", "revenue": "1.500000000"}]
     answer = Summary.model_validate({"rows": rows, "currency": currency})
@@ -371,9 +367,7 @@ def test_a_currency_of_another_shape_is_shown_as_json(
     assert parquet.read_table(tmp_path / "x.parquet")["currency"].to_pylist() == [text]
 
 
-def test_cents_are_for_a_terminal(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cents_are_for_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half to even, without -0.00; a file, a pipe and --round 9 keep every digit."""
     amounts = {"1": "1234.565000000", "2": "-0.000000001", "3": "0.005000001"}
     rows = [{"campaign_name": name, "revenue": amount} for name, amount in amounts.items()]
@@ -401,7 +395,7 @@ def test_cents_are_for_a_terminal(
     assert target.read_text().split()[1:] == [f"{name},{of}" for name, of in amounts.items()]
 
 
-def test_days_without_data_are_gaps_for_people(run: Run) -> None:
+def test_days_without_data_are_gaps_for_people() -> None:
     """From the first day with data until today, which is 2026-01-20."""
     words = ["summary", "2020-01-01", "2026-01-31", "-g", "day"]
     days = [f"2026-01-{day}" for day in range(15, 21)]
@@ -431,13 +425,13 @@ def test_days_without_data_are_gaps_for_people(run: Run) -> None:
         (["--sort", "date", "--top", "1"], ["2026-01-15", "total"], "in USD. 1 of 2 rows."),
     ],
 )
-def test_sorted_days_have_no_gaps(run: Run, words: list[str], days: list[str], note: str) -> None:
+def test_sorted_days_have_no_gaps(words: list[str], days: list[str], note: str) -> None:
     shown = run("summary", "2026-01", "-g", "day", "-f", "table", *words).stdout.splitlines()
     assert [line.split()[0] for line in shown[2:-1]] == days
     assert shown[-1].endswith(note)
 
 
-def test_a_period_without_any_data_has_no_rows(run: Run) -> None:
+def test_a_period_without_any_data_has_no_rows() -> None:
     words = ["summary", "2020-01-01", "2020-12-31", "-g", "day", "-f", "table"]
     assert run(*words).stdout.count("2020") == len(["first and", "last day"])
 
@@ -462,7 +456,7 @@ def test_totals_of_another_shape_are_no_row() -> None:
     assert row["date"] == date(2026, 1, 15)
 
 
-def test_markdown_for_a_chat(run: Run, tmp_path: Path) -> None:
+def test_markdown_for_a_chat(tmp_path: Path) -> None:
     words = ["summary", "2026-01-15", "-g", "campaign", "--top", "2", "--columns"]
     words.append("campaign_name,campaign_id,revenue")
     shown = run(*words, "-f", "markdown").stdout
@@ -482,7 +476,7 @@ def test_what_is_a_sign_in_markdown_is_text() -> None:
     assert shown.splitlines()[2] == r"| a\|b\*c\_d\<e\>\`f\`\[g\]\\n |"
 
 
-def test_one_row_that_is_too_wide_turns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_row_that_is_too_wide_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, with a line per column; nothing is left out."""
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
     monkeypatch.setenv("COLUMNS", "60")
@@ -496,7 +490,7 @@ def test_one_row_that_is_too_wide_turns(run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_table_names_the_columns_that_it_does_not_show(
-    run: Run, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"campaign_id": 7, "clicks": 5, "starts": 1, "unique_users": 3, "imps": 9}]
     httpserver.expect_request(re.compile("/.*")).respond_with_json({"data": rows})
@@ -534,9 +528,7 @@ def compared(done: Result) -> set[tuple[str, ...]]:
         ("-7d --compare previous --all-hours", "2026-01-14 20", "2026-01-07 13"),
     ],
 )
-def test_days_that_are_not_whole_are_left_out(
-    run: Run, words: str, after: str, before: str
-) -> None:
+def test_days_that_are_not_whole_are_left_out(words: str, after: str, before: str) -> None:
     done = run("summary", *words.split(), "-f", "csv")
     assert done.exit_code == 0, done.stderr
     expected = [side.split() for side in (after, before)]
@@ -545,7 +537,7 @@ def test_days_that_are_not_whole_are_left_out(
     }
 
 
-def test_what_is_left_out_is_said(run: Run) -> None:
+def test_what_is_left_out_is_said() -> None:
     words = ["summary", "2026-01-15..2026-01-20", "--compare", "previous"]
     for form, stream in (("table", "stdout"), ("csv", "stderr")):
         text = getattr(run(*words, "-f", form), stream)
@@ -559,7 +551,7 @@ def test_what_is_left_out_is_said(run: Run) -> None:
     assert run("summary", "today", "--all-hours").exit_code == 2
 
 
-def test_sums_of_unequal_lengths_are_also_per_day(run: Run) -> None:
+def test_sums_of_unequal_lengths_are_also_per_day() -> None:
     words = ["summary", "2026-01-15..2026-01-16", "--compare", "2026-01-16"]
     rows = json.loads(run(*words, "--columns", "impressions,revenue,ctr", "-f", "json").stdout)
     impressions, impressions_per_day, _, revenue_per_day, _ = rows
@@ -606,7 +598,7 @@ def two_periods(monkeypatch: pytest.MonkeyPatch) -> None:
 WORDS = ["summary", "2026-01-01", "--compare", "2025-12-01", "-g", "campaign"]
 
 
-def test_changes_are_exact(run: Run, two_periods: None) -> None:
+def test_changes_are_exact(two_periods: None) -> None:
     shown = run(*WORDS, "--columns", "revenue,clicks,ctr", "-f", "csv")
     assert shown.exit_code == 0, shown.stderr
     rows = list(csv.DictReader(io.StringIO(shown.stdout)))
@@ -648,9 +640,7 @@ def test_changes_are_exact(run: Run, two_periods: None) -> None:
         (["--sort", "CLICKS"], ["Grew", "Began", "(none)", "Ended"]),
     ],
 )
-def test_the_order_of_a_comparison(
-    run: Run, two_periods: None, words: list[str], names: list[str]
-) -> None:
+def test_the_order_of_a_comparison(two_periods: None, words: list[str], names: list[str]) -> None:
     shown = run(*WORDS, "--columns", "clicks", "-f", "table", *words)
     *lines, total, note = shown.stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == names
@@ -669,7 +659,7 @@ def test_the_order_of_a_comparison(
     ],
 )
 def test_rows_that_look_like_one_group_are_not_lost(
-    run: Run, httpserver: HTTPServer, group: str, rows: list[dict[str, Any]]
+    httpserver: HTTPServer, group: str, rows: list[dict[str, Any]]
 ) -> None:
     def summary(request: Request) -> Response:
         days = {"date": request.args["start_date"]} if group == "day" else {}
@@ -685,7 +675,7 @@ def test_rows_that_look_like_one_group_are_not_lost(
     assert "cannot be compared" in done.stderr
 
 
-def test_days_are_paired_by_their_place(run: Run) -> None:
+def test_days_are_paired_by_their_place() -> None:
     """Three days beside one without data: the second one has nothing beside it."""
     words = ["summary", "2026-01-15", "2026-01-17", "--compare", "2026-01-14", "-g", "day"]
     rows = json.loads(run(*words, "--columns", "clicks,ctr", "-f", "json").stdout)
@@ -724,7 +714,7 @@ def test_the_change_of_a_rate_has_no_rounding(
     assert str(Pair({}, *sides).values("ctr")["percent"]) == percent
 
 
-def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_a_comparison_of_totals(service: LocalServer, tmp_path: Path) -> None:
     words = ["summary", "2026-01-16", "--compare", "previous"]
     shown = run(*words, "-f", "table").stdout.splitlines()
     assert shown[0].split() == ["metric", "before", "after", "change", "percent"]
@@ -768,7 +758,7 @@ def both(two_partners: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalSer
     return two_partners
 
 
-def test_partners_come_one_after_the_other(run: Run, both: LocalServer, tmp_path: Path) -> None:
+def test_partners_come_one_after_the_other(both: LocalServer, tmp_path: Path) -> None:
     words = ["summary", "2026-01-15"]
     rows = json.loads(run(*words, "-f", "json").stdout)
     assert [(row["partner"], row["currency"]) for row in rows] == [
@@ -795,7 +785,7 @@ def test_partners_come_one_after_the_other(run: Run, both: LocalServer, tmp_path
     assert [line.split(",")[0] for line in changes.splitlines()] == ["partner", "acme", "tokyo"]
 
 
-def test_days_of_several_partners(run: Run, both: LocalServer) -> None:
+def test_days_of_several_partners(both: LocalServer) -> None:
     assert run("dates").stdout.splitlines() == [
         "partner,date",
         "acme,2026-01-15",
@@ -804,7 +794,7 @@ def test_days_of_several_partners(run: Run, both: LocalServer) -> None:
 
 
 def test_a_profile_has_a_list_of_partners(
-    run: Run, both: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    both: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("ADANALYTICS_PARTNER")
     folder = tmp_path / "config/adanalytics"

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import pytest
 from pytest_httpserver import HTTPServer
 from tests.cli.processes import TIMEOUT, Spawn, plain
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.client.dataset.service_of_rows import ServiceOfRows
 
 from adanalytics_cli.console import terminal
@@ -236,21 +236,21 @@ def named(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("form", [["-f", "table"], ["--chart"]])
-def test_tables_and_charts(run: Run, named: None, form: list[str]) -> None:
+def test_tables_and_charts(named: None, form: list[str]) -> None:
     text = run("summary", "2026-01", "-g", "campaign", *form).stdout
     assert f"\n{SHOWN} " in text
     assert r"money in \x9bUSD" in text
     assert all(character.isprintable() for character in text.replace("\n", ""))
 
 
-def test_data_keep_the_bytes(run: Run, named: None) -> None:
+def test_data_keep_the_bytes(named: None) -> None:
     (row,) = json.loads(run("summary", "2026-01", "-g", "campaign", "-f", "json").stdout)
     assert row["campaign_name"] == NAME
     assert NAME in run("summary", "2026-01", "-g", "campaign", "-f", "csv").stdout
 
 
 @pytest.mark.parametrize("words", [["dates"], ["--debug", "dates"], ["doctor"]])
-def test_errors(run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+def test_errors(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     def refuse(_client: Client) -> None:
         raise ServerError("the service says \x1b]0;title\x07 again", status=500)
 
@@ -260,7 +260,7 @@ def test_errors(run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> 
     assert all(character.isprintable() for character in text.replace("\n", ""))
 
 
-def test_an_error_as_json_keeps_the_bytes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_as_json_keeps_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_client: Client) -> None:
         raise ConfigurationError("bad \x1b")
 
@@ -276,9 +276,7 @@ def test_steps_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [["query", "SELECT 1"], ["report", "day"]])
-def test_warnings_about_a_dataset(
-    run: Run, httpserver: HTTPServer, folder: Path, words: list[str]
-) -> None:
+def test_warnings_about_a_dataset(httpserver: HTTPServer, folder: Path, words: list[str]) -> None:
     service = ServiceOfRows(httpserver)
     row = {"event_time": "2026-01-15T03:00:00Z", NAME: 1, NAME.upper(): 2}
     service.rows["2026-01-15", 3] = [json.dumps(row)]

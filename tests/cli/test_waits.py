@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.client.frozen_time import FROZEN, HOUR, Worker, most_in_an_hour, run_all
 from tests.server_answers import operations
 
@@ -49,14 +49,14 @@ def used_up(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[L
     service.faults.clear()
 
 
-def test_status_neither_waits_nor_sends(run: Run, used_up: LocalServer) -> None:
+def test_status_neither_waits_nor_sends(used_up: LocalServer) -> None:
     result = run("status")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "quota left    0 requests  (counted on this machine; resuming at " in result.stdout
     assert not list(used_up.journal.entries())
 
 
-def test_doctor_warns_of_the_quota_and_sends_nothing(run: Run, used_up: LocalServer) -> None:
+def test_doctor_warns_of_the_quota_and_sends_nothing(used_up: LocalServer) -> None:
     result = run("doctor")
     assert result.exit_code == 0
     assert "warn  quota      used up until " in result.stdout
@@ -64,7 +64,7 @@ def test_doctor_warns_of_the_quota_and_sends_nothing(run: Run, used_up: LocalSer
     assert not list(used_up.journal.entries())
 
 
-def test_doctor_takes_a_limit_of_the_service_for_no_failure(run: Run, limited: LocalServer) -> None:
+def test_doctor_takes_a_limit_of_the_service_for_no_failure(limited: LocalServer) -> None:
     result = run("doctor")
     lines = result.stdout.splitlines()
     (quota,) = [at for at, line in enumerate(lines) if line.startswith("warn  quota ")]
@@ -76,7 +76,7 @@ def test_doctor_takes_a_limit_of_the_service_for_no_failure(run: Run, limited: L
 
 @pytest.mark.parametrize("words", [(), ("-q",)])
 def test_a_pull_beyond_the_quota_that_may_wait_says_first_when_it_will_end(
-    run: Run, service: LocalServer, words: tuple[str, ...]
+    service: LocalServer, words: tuple[str, ...]
 ) -> None:
     service.faults.add("401 on events")
     refused = run(*YEAR, "--max-wait", "3600", *words)
@@ -85,9 +85,7 @@ def test_a_pull_beyond_the_quota_that_may_wait_says_first_when_it_will_end(
     assert refused.stderr.startswith("Error: " if words else f"{NEEDS}\nError: ")
 
 
-def test_a_pull_beyond_the_quota_sends_nothing_and_says_how_to_go_on(
-    run: Run, service: LocalServer
-) -> None:
+def test_a_pull_beyond_the_quota_sends_nothing_and_says_how_to_go_on(service: LocalServer) -> None:
     service.journal.clear()
     refused = run(*YEAR)
     assert refused.exit_code == 5
@@ -100,7 +98,7 @@ def test_a_pull_beyond_the_quota_sends_nothing_and_says_how_to_go_on(
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 4), ("\n", 5)])
 def test_a_terminal_is_asked(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+    service: LocalServer, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     monkeypatch.setattr("adanalytics_cli.account.quota.can_ask", lambda: True)
     service.faults.add("401 on events")
@@ -113,7 +111,7 @@ def test_a_terminal_is_asked(
 
 
 def test_an_auto_pull_is_checked_again_when_its_first_page_shows_the_others(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Client, "quota", QuotaState(1_000, 15, None))
     service.journal.clear()
@@ -128,7 +126,7 @@ def test_an_auto_pull_is_checked_again_when_its_first_page_shows_the_others(
 
 
 @pytest.mark.usefixtures("service")
-def test_a_pull_beyond_the_quota_that_may_not_wait_sends_nothing(run: Run) -> None:
+def test_a_pull_beyond_the_quota_that_may_not_wait_sends_nothing() -> None:
     refused = run(*YEAR, "--max-wait", "600")
     assert refused.exit_code == 5
     assert refused.stderr == (
@@ -142,7 +140,7 @@ def test_a_pull_beyond_the_quota_that_may_not_wait_sends_nothing(run: Run) -> No
 
 
 def test_a_used_up_quota_is_a_part_of_the_announced_wait(
-    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resumes_at = datetime(2026, 1, 20, 12, 20, tzinfo=UTC)
     monkeypatch.setattr(Client, "quota", QuotaState(1_000, 0, resumes_at))
@@ -153,14 +151,14 @@ def test_a_used_up_quota_is_a_part_of_the_announced_wait(
 
 
 def test_a_sync_beyond_the_quota_says_first_when_it_will_end(
-    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(QuotaState, "wait_for", lambda _self, _requests: 3600.0)
     words = ("sync", "2026-01-15", "--to", str(folder), "--max-requests", "3")
     assert "With the waits it ends at 2026-01-20 13:00 UTC at the earliest.\n" in run(*words).stderr
 
 
-def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:
+def test_plan_fails_at_once(used_up: LocalServer) -> None:
     result = run("plan", "2026-01-15")
     assert result.exit_code == 5
     assert "slow down; resuming at" in result.stderr
@@ -179,7 +177,7 @@ def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:
     ],
 )
 def test_a_longer_wait_than_allowed_fails_before_it_begins(
-    run: Run, used_up: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, words: str
+    used_up: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     monkeypatch.chdir(folder)
     result = run("--max-wait", "0", *words.split(), stdin=used_up.api_key)
@@ -190,7 +188,7 @@ def test_a_longer_wait_than_allowed_fails_before_it_begins(
     assert not list(used_up.journal.entries())
 
 
-def test_completion_answers(run: Run, used_up: LocalServer) -> None:
+def test_completion_answers(used_up: LocalServer) -> None:
     assert run("completion", "bash").exit_code == 0
     assert not list(used_up.journal.entries())
 
@@ -214,7 +212,7 @@ def limited(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[L
     service.faults.clear()
 
 
-def test_a_long_wait_is_one_line_without_a_terminal(run: Run, limited: LocalServer) -> None:
+def test_a_long_wait_is_one_line_without_a_terminal(limited: LocalServer) -> None:
     result = run("dates")
     assert (result.exit_code, result.stdout) == (0, "date\n2026-01-15\n2026-01-16\n")
     (line,) = result.stderr.splitlines()
@@ -222,12 +220,12 @@ def test_a_long_wait_is_one_line_without_a_terminal(run: Run, limited: LocalServ
     assert line.endswith(" UTC (in 15 min)")
 
 
-def test_quiet_silences_it(run: Run, limited: LocalServer) -> None:
+def test_quiet_silences_it(limited: LocalServer) -> None:
     result = run("-q", "dates")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_a_step_says_it_once(run: Run, limited: LocalServer) -> None:
+def test_a_step_says_it_once(limited: LocalServer) -> None:
     assert run("-v", "dates").stderr.count("resuming at ") == 1
 
 
@@ -247,7 +245,7 @@ def test_a_step_says_it_once(run: Run, limited: LocalServer) -> None:
     ],
 )
 def test_the_option_wins_over_the_profile(
-    run: Run, limited: LocalServer, tmp_path: Path, words: str, profile: str, code: int
+    limited: LocalServer, tmp_path: Path, words: str, profile: str, code: int
 ) -> None:
     settings = tmp_path / "config" / "adanalytics" / "config.toml"
     settings.parent.mkdir(parents=True)
@@ -265,7 +263,7 @@ def test_the_option_wins_over_the_profile(
     ],
 )
 def test_the_limit_of_the_key_is_an_option_and_a_setting(
-    run: Run, service: LocalServer, tmp_path: Path, words: str, profile: str, code: int
+    service: LocalServer, tmp_path: Path, words: str, profile: str, code: int
 ) -> None:
     settings = tmp_path / "config" / "adanalytics" / "config.toml"
     settings.parent.mkdir(parents=True)
@@ -322,7 +320,7 @@ def test_two_runs_never_send_more_than_the_limit_in_any_hour(tmp_path: Path) -> 
     assert most_in_an_hour(moments) <= LIMIT
 
 
-def test_a_record(run: Run, service: LocalServer) -> None:
+def test_a_record(service: LocalServer) -> None:
     service.journal.clear()
     result = run("plan", "2025-12-20", "2026-01-19", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -348,7 +346,7 @@ def test_a_record(run: Run, service: LocalServer) -> None:
     assert operations(service) == ["events"] * ways["auto"]["requests"] + ["events", "dates"]
 
 
-def test_a_table_for_people(run: Run, service: LocalServer) -> None:
+def test_a_table_for_people(service: LocalServer) -> None:
     result = run("plan", "2026-01-15", "2026-01-16")
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["via", "split", "requests", "size", "time", "waiting"]
@@ -363,11 +361,11 @@ def test_a_table_for_people(run: Run, service: LocalServer) -> None:
     assert lines[-1].startswith("  adanalytics events 2026-01-15 2026-01-16 --split auto -o ")
 
 
-def test_one_day_is_not_called_days(run: Run, service: LocalServer) -> None:
+def test_one_day_is_not_called_days(service: LocalServer) -> None:
     assert " events by type on 1 day, without" in run("plan", "2026-01-15").stdout
 
 
-def test_a_period_without_data(run: Run, service: LocalServer) -> None:
+def test_a_period_without_data(service: LocalServer) -> None:
     service.journal.clear()
     result = run("plan", "2025-01")
     assert "No day of the period has data." in result.stdout
@@ -385,7 +383,7 @@ def without_summary(service: LocalServer) -> Iterator[LocalServer]:
     service.faults.clear()
 
 
-def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalServer) -> None:
+def test_without_a_summary_the_dates_are_asked(without_summary: LocalServer) -> None:
     without_summary.journal.clear()
     result = run("plan", "2026-01")
     assert operations(without_summary) == ["summary", "dates"]
@@ -403,7 +401,7 @@ def slow_prices(estimate: Estimate, quota: QuotaState) -> list[Price]:
 
 
 def test_pages_that_would_wait_are_weighed_against_an_export(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sample = Sample(start=date(2025, 11, 1), days=61, events_per_day=1)
     with LocalServer(sample=sample, rate_limit=0) as server:

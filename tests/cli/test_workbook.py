@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from tests.cli.run import Run
+from tests.cli.run import run
 from tests.server_answers import operations
 
 from adanalytics_cli.console.table_view import Column, Total, count, percent
@@ -108,7 +108,7 @@ def test_what_no_cell_holds_leaves_the_earlier_file(tmp_path: Path) -> None:
     assert target.read_bytes() == b"before"
 
 
-def test_numbers_of_many_digits_are_text_and_that_is_said(run: Run, tmp_path: Path) -> None:
+def test_numbers_of_many_digits_are_text_and_that_is_said(tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     sql = "SELECT 1234567890.1234567 AS a, sum(9999999999999999) AS b, 1.5 AS c FROM events"
     assert run("sync", "2026-01-15", "--to", str(tmp_path / "events")).exit_code == 0
@@ -151,7 +151,7 @@ def test_more_rows_than_a_sheet_takes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [each.name for each in tmp_path.iterdir()] == ["x.xlsx"]
 
 
-def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_a_summary_as_a_workbook(service: LocalServer, tmp_path: Path) -> None:
     target = tmp_path / "january.xlsx"
     assert run("summary", "2026-01-15", "2026-01-16", "-g", "day", "-o", str(target)).exit_code == 0
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
@@ -181,7 +181,7 @@ def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path)
     assert ["made", datetime.fromisoformat("2026-01-20T12:00")] in found["about"]
 
 
-def test_prices_keep_their_digits(run: Run, tmp_path: Path) -> None:
+def test_prices_keep_their_digits(tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     assert run("summary", "2026-01-15", "-g", "campaign", "-o", str(target)).exit_code == 0
     looks = {
@@ -196,7 +196,7 @@ def test_prices_keep_their_digits(run: Run, tmp_path: Path) -> None:
     assert looks["campaign_id"] == {"0", "General"}
 
 
-def test_each_row_of_a_comparison_has_its_number_format(run: Run, tmp_path: Path) -> None:
+def test_each_row_of_a_comparison_has_its_number_format(tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     words = ["summary", "2026-01-16", "--compare", "previous", "-o", str(target)]
     assert run(*words).exit_code == 0
@@ -211,7 +211,7 @@ def test_each_row_of_a_comparison_has_its_number_format(run: Run, tmp_path: Path
     assert [type(cell.value) for cell in cells["ctr"]] == [float] * 3
 
 
-def test_a_rate_of_no_events_is_an_empty_cell(run: Run, tmp_path: Path) -> None:
+def test_a_rate_of_no_events_is_an_empty_cell(tmp_path: Path) -> None:
     target = tmp_path / "x.xlsx"
     words = ["summary", "2026-01-15", "--compare", "previous", "--columns", "ctr"]
     assert run(*words, "-o", str(target)).exit_code == 0
@@ -225,12 +225,7 @@ def test_a_rate_of_no_events_is_an_empty_cell(run: Run, tmp_path: Path) -> None:
     ("currency", "look"), [("USD", "#,##0.00"), ("JPY", "#,##0"), ("KWD", "#,##0.000")]
 )
 def test_exact_money_is_shown_with_the_digits_of_its_currency(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    currency: str,
-    look: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], currency: str, look: str
 ) -> None:
     rows = [{"impressions": 1, "revenue": Decimal("1234.56500"), "ctr": Decimal("0.5")}]
     answer = Summary.model_validate({"rows": rows, "currency": currency})
@@ -245,7 +240,7 @@ def test_exact_money_is_shown_with_the_digits_of_its_currency(
         assert {cell.value for cell in found} == {1234.565}
 
 
-def test_dates_as_a_workbook_on_stdout(run: Run) -> None:
+def test_dates_as_a_workbook_on_stdout() -> None:
     found = openpyxl.load_workbook(io.BytesIO(run("dates", "-f", "xlsx").stdout_bytes))
     assert [cell.value for cell in found["dates"]["A"]][1:] == DAYS
 
@@ -264,7 +259,7 @@ def test_dates_as_a_workbook_on_stdout(run: Run) -> None:
     ],
 )
 def test_the_second_sheet_tells_where_the_rows_come_from(
-    run: Run, tmp_path: Path, words: list[str], facts: dict[str, object]
+    tmp_path: Path, words: list[str], facts: dict[str, object]
 ) -> None:
     target = tmp_path / "x.xlsx"
     assert run(*words, "-o", str(target)).exit_code == 0
@@ -278,7 +273,7 @@ def test_the_second_sheet_tells_where_the_rows_come_from(
     assert told == always | facts
 
 
-def test_no_days_have_no_period(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_days_have_no_period(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Client, "dates", lambda _self: [])
     assert run("dates", "-o", str(tmp_path / "x.xlsx")).exit_code == 0
     told = [name for name, _ in sheets(tmp_path / "x.xlsx")["about"][1:]]
@@ -286,7 +281,7 @@ def test_no_days_have_no_period(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_column_of_later_events_is_not_left_out(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_output, "_FIRST_ROWS", 1)
     monkeypatch.setattr(EventQuery, "rows", lambda _self: iter([{"a": 1}, {"a": 1, "b": 2}]))
@@ -295,7 +290,7 @@ def test_a_column_of_later_events_is_not_left_out(
     assert (result.exit_code, [*tmp_path.glob("*.xlsx*")]) == (1, [])
 
 
-def test_events_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
+def test_events_as_a_workbook(service: LocalServer, tmp_path: Path) -> None:
     target = tmp_path / "events.xlsx"
     result = run("events", "2026-01-15", "--hour", "13", "-o", str(target))
     assert (result.exit_code, result.stdout) == (0, "")
@@ -312,7 +307,7 @@ def test_events_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) ->
 
 
 def test_more_events_than_a_sheet_takes_are_not_pulled(
-    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_output, "SHEET_ROWS", 500)
     service.journal.clear()
@@ -338,13 +333,7 @@ def test_more_events_than_a_sheet_takes_are_not_pulled(
 @pytest.mark.parametrize("to_file", [True, False])
 @pytest.mark.parametrize(("region", "separator", "mark"), [("de", ";", ","), ("us", ",", ".")])
 def test_csv_for_a_region(
-    run: Run,
-    tmp_path: Path,
-    words: list[str],
-    to_file: bool,
-    region: str,
-    separator: str,
-    mark: str,
+    tmp_path: Path, words: list[str], to_file: bool, region: str, separator: str, mark: str
 ) -> None:
     """Amounts and rates have the region's decimal mark; ids, texts and times are as ever."""
     target = tmp_path / "x.csv"
