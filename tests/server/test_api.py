@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.server.records import make_record
 
 from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.local import LocalServer
@@ -35,16 +36,13 @@ from adanalytics_server.storage.schema import COUNTERS
 from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"
-MakeRecord = Callable[..., Record]
 AddRecords = Callable[[list[Record]], None]
 HOUR = 3_600_000
 START = 1_769_896_800_000  # 2026-01-31T22:00:00Z
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
 
 
-def test_a_page_says_where_it_stands(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
-) -> None:
+def test_a_page_says_where_it_stands(http: httpx.Client, add_records: AddRecords) -> None:
     records = [make_record(START + second * 1000, second) for second in range(7)]
     add_records(records)
     answer = http.get(f"{API}/events", params={**RANGE, "page": "2", "per_page": "3"})
@@ -61,18 +59,14 @@ def answer_event(record: Record) -> dict[str, object]:
     return {name: getattr(event, name) for name in event.__struct_fields__}
 
 
-def test_defaults_are_page_one_of_a_thousand(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
-) -> None:
+def test_defaults_are_page_one_of_a_thousand(http: httpx.Client, add_records: AddRecords) -> None:
     add_records([make_record(START + n, n) for n in range(1001)])
     body = http.get(f"{API}/events", params=RANGE).json()
     assert len(body["data"]) == 1000
     assert body["meta"]["per_page"] == 1000
 
 
-def test_an_hour_is_taken_from_each_day(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
-) -> None:
+def test_an_hour_is_taken_from_each_day(http: httpx.Client, add_records: AddRecords) -> None:
     add_records(
         [make_record(START, 1), make_record(START + HOUR, 2), make_record(START + 24 * HOUR, 3)]
     )
@@ -101,7 +95,7 @@ def test_a_range_without_data_is_an_empty_success(http: httpx.Client) -> None:
 
 
 def test_a_summary_writes_rates_with_six_digits(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
+    http: httpx.Client, add_records: AddRecords
 ) -> None:
     add_records(
         [make_record(START + n, n) for n in range(3)]
@@ -130,9 +124,7 @@ def all_pages(store: PartnerStore, days: DayRange, per_page: int) -> list[bytes]
 
 
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6), per_page=st.integers(1, 60))
-def test_pages_joined_are_the_events(
-    make_record: MakeRecord, counts: list[int], per_page: int
-) -> None:
+def test_pages_joined_are_the_events(counts: list[int], per_page: int) -> None:
     records = [
         make_record(START + hour * HOUR + second, hour * 100 + second)
         for hour, count in enumerate(counts)
@@ -151,9 +143,7 @@ def test_pages_joined_are_the_events(
     assert all(0 < len(chunk) <= per_page for chunk in chunks)
 
 
-def test_an_hour_of_the_day_is_taken_from_every_day_also_before_1970(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_an_hour_of_the_day_is_taken_from_every_day_also_before_1970(store: PartnerStore) -> None:
     day = 24 * HOUR
     records = [make_record(-day + 5 * HOUR, 1), make_record(5 * HOUR, 2), make_record(6 * HOUR, 3)]
     ingest(store, records)
@@ -163,17 +153,13 @@ def test_an_hour_of_the_day_is_taken_from_every_day_also_before_1970(
     assert page.total == 2
 
 
-def test_a_page_after_the_last_is_empty_and_knows_the_total(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_page_after_the_last_is_empty_and_knows_the_total(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1)])
     page = read_page(store, DAYS, page=2**63 - 1, per_page=10_000)
     assert (page.pieces, page.total) == ([], 1)
 
 
-def test_a_page_that_was_served_stays_when_late_data_arrives(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_page_that_was_served_stays_when_late_data_arrives(store: PartnerStore) -> None:
     days = DayRange(date(2026, 1, 31), date(2026, 1, 31), hour=22)
     ingest(store, [make_record(START + second, second) for second in range(10, 20)])
     before = read_page(store, days, page=1, per_page=5)
@@ -182,9 +168,7 @@ def test_a_page_that_was_served_stays_when_late_data_arrives(
     assert read_page(store, days, page=3, per_page=5).pieces == [make_record(START, 99).body]
 
 
-def test_rows_that_vanish_while_they_are_read_are_noticed(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_rows_that_vanish_while_they_are_read_are_noticed(store: PartnerStore) -> None:
     ingest(store, [make_record(START + second, second) for second in range(3)])
     spans = read_spans(store, DAYS)
     ingest(store, [make_record(START, 50)], replace_hours={START // HOUR})
@@ -266,7 +250,7 @@ def summary_of(store: PartnerStore, group_by: Grouping | None) -> dict[str, Any]
     )
 )
 def test_every_grouping_equals_the_arithmetic_over_events(
-    make_record: MakeRecord, rows: list[tuple[int, str, int | None, int, int | None, bool]]
+    rows: list[tuple[int, str, int | None, int, int | None, bool]],
 ) -> None:
     records = sorted(
         make_record(
@@ -304,18 +288,14 @@ def test_every_grouping_equals_the_arithmetic_over_events(
         store.close()
 
 
-def test_without_grouping_there_is_one_row_the_total(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_without_grouping_there_is_one_row_the_total(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1)])
     summary = summary_of(store, None)
     assert summary["summary"] == [summary["totals"]]
     assert (summary["group_by"], summary["timezone"]) == (None, "UTC")
 
 
-def test_a_day_may_earn_more_than_64_bits_of_nanos(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_day_may_earn_more_than_64_bits_of_nanos(store: PartnerStore) -> None:
     most = 10**18
     ingest(store, [make_record(START + n, n, revenue=most, cost=-most) for n in range(30)])
     ingest(store, [make_record(START + n, 100 + n, revenue=most, cost=1) for n in range(30)])
@@ -326,10 +306,7 @@ def test_a_day_may_earn_more_than_64_bits_of_nanos(
 
 @pytest.mark.parametrize(("name", "expected"), [({(1, 7): "Spring"}, "Spring"), ({}, None)])
 def test_a_campaign_has_the_name_that_was_loaded_or_none(
-    store: PartnerStore,
-    make_record: MakeRecord,
-    name: dict[tuple[int, int], str],
-    expected: str | None,
+    store: PartnerStore, name: dict[tuple[int, int], str], expected: str | None
 ) -> None:
     ingest(store, [make_record(START, 1), make_record(START, 2, campaign_id=None)], names=name)
     rows = summary_of(store, "campaign")["summary"]

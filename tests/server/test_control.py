@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.server.records import make_record
 
 from adanalytics_server import admin
 from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
@@ -27,7 +28,6 @@ from adanalytics_server.faults.journal import MOST_ENTRIES
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.serving.running import ServerThread
 from adanalytics_server.settings import Settings
-from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.store import PartnerStore
 
@@ -251,7 +251,6 @@ API = "/api/partners/acme/ad-analytics"
 DAY = {"start_date": "2026-01-15", "end_date": "2026-01-15"}
 ORDER = {**DAY, "format": "csv"}
 START = 1_769_896_800_000
-MakeRecord = Callable[..., Record]
 
 # Not state: counts of the process for monitoring, which begin with it; open files; and the
 # worker's queue, which passes over jobs that are gone.
@@ -308,7 +307,7 @@ def everything(faulty: LocalServer) -> dict[str, Any]:
     return {**held, **contents(faulty.settings.data)}
 
 
-def live(faulty: LocalServer, make_record: MakeRecord) -> None:
+def live(faulty: LocalServer) -> None:
     """Change all that can be changed from outside."""
     data = faulty.settings.data
     with httpx.Client(
@@ -339,9 +338,9 @@ def live(faulty: LocalServer, make_record: MakeRecord) -> None:
         assert http.get(f"{API}/dates").status_code in {401, 500}
 
 
-def test_nothing_is_left_after_a_reset(faulty: LocalServer, make_record: MakeRecord) -> None:
+def test_nothing_is_left_after_a_reset(faulty: LocalServer) -> None:
     before = everything(faulty)
-    live(faulty, make_record)
+    live(faulty)
     after = everything(faulty)
     assert {name for name in before if after[name] != before[name]} >= {
         "clock",
@@ -363,14 +362,12 @@ def test_nothing_is_left_after_a_reset(faulty: LocalServer, make_record: MakeRec
         assert found[name] == value, name
 
 
-def test_after_a_reset_the_server_serves_as_before(
-    faulty: LocalServer, make_record: MakeRecord
-) -> None:
+def test_after_a_reset_the_server_serves_as_before(faulty: LocalServer) -> None:
     headers = {"Authorization": f"Bearer {faulty.api_key}"}
     with httpx.Client(base_url=faulty.url, headers=headers) as http:
         http.get(f"{API}/dates")
         events = http.get(f"{API}/events", params=DAY).content
-        live(faulty, make_record)
+        live(faulty)
         faulty.reset()
         assert http.get(f"{API}/dates").status_code == 503
         assert http.get(f"{API}/dates").json() == {"dates": ["2026-01-15"]}
@@ -392,7 +389,7 @@ def test_every_part_of_the_server_has_its_line(faulty: LocalServer) -> None:
 
 
 def test_events_that_were_too_many_to_copy_are_an_error_only_when_changed(
-    monkeypatch: pytest.MonkeyPatch, make_record: MakeRecord
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("adanalytics_server.control.files.MOST_COPIED_BYTES", 10)
     with LocalServer(sample=Sample(events_per_day=50)) as faulty:
@@ -404,9 +401,7 @@ def test_events_that_were_too_many_to_copy_are_an_error_only_when_changed(
             faulty.reset()
 
 
-def test_events_that_could_not_be_copied_are_a_409_when_changed(
-    faulty: LocalServer, make_record: MakeRecord
-) -> None:
+def test_events_that_could_not_be_copied_are_a_409_when_changed(faulty: LocalServer) -> None:
     folder = faulty.settings.data / "partners" / "1"
     (folder / "2026-02.db").write_bytes(b"no database" * 1000)
     faulty.keep()

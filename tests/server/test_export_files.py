@@ -17,6 +17,7 @@ from uuid import UUID
 import httpx
 import msgspec
 import pytest
+from tests.server.records import make_record
 
 from adanalytics_server.api import routes as api
 from adanalytics_server.exports.files import PART_ROWS, write_export
@@ -40,7 +41,6 @@ from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
-MakeRecord = Callable[..., Record]
 AddRecords = Callable[[list[Record]], None]
 START = 1_769_896_800_000
 
@@ -84,9 +84,7 @@ def cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def test_a_row_is_known_to_the_byte(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
-) -> None:
+def test_a_row_is_known_to_the_byte(http: httpx.Client, add_records: AddRecords) -> None:
     texts = {"creative_id": 'a "b", c', "deal_id": "two\r\nlines", "os": "ürx", "domain": ""}
     usual = make_record(START, 1, is_filtered=True)
     nasty = with_fields(
@@ -110,7 +108,7 @@ def test_a_row_is_known_to_the_byte(
 
 
 def test_every_cell_is_the_value_of_the_json_lines(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
+    http: httpx.Client, add_records: AddRecords
 ) -> None:
     draw = random.Random(7)
 
@@ -169,9 +167,7 @@ def test_the_schema_does_not_depend_on_the_rows(store: PartnerStore, tmp_path: P
     assert kinds["creative_id"] == ("string", True)
 
 
-def test_every_value_is_there_with_its_type(
-    store: PartnerStore, make_record: MakeRecord, tmp_path: Path
-) -> None:
+def test_every_value_is_there_with_its_type(store: PartnerStore, tmp_path: Path) -> None:
     ingest(store, [make_record(START + 7, 1, revenue=-1, cost=None, campaign_id=None)])
     target = tmp_path / "one.parquet"
     write_export(store, DAYS, target, form="parquet", compression="none")
@@ -244,7 +240,7 @@ def test_texts_and_numbers_at_their_limits_are_kept() -> None:
     assert row["key_values"] == [(text, text), ("", "")]
 
 
-def test_pandas_is_not_imported_for_a_parquet_file(make_record: MakeRecord) -> None:
+def test_pandas_is_not_imported_for_a_parquet_file() -> None:
     program = (
         "import io, json, sys\n"
         "from adanalytics_server.exports.parquet import write_parquet\n"
@@ -257,7 +253,7 @@ def test_pandas_is_not_imported_for_a_parquet_file(make_record: MakeRecord) -> N
 
 
 def test_rows_are_held_up_to_a_row_group(
-    store: PartnerStore, make_record: MakeRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: PartnerStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adanalytics_server.exports.parquet.ROWS_PER_GROUP", PART_ROWS)
     ingest(store, [make_record(START + n, n) for n in range(2 * PART_ROWS + 1)])
@@ -272,11 +268,7 @@ def test_rows_are_held_up_to_a_row_group(
 
 @pytest.mark.parametrize(("compression", "codec"), [("none", "UNCOMPRESSED"), ("gzip", "GZIP")])
 def test_compression_is_the_one_of_the_pages(
-    http: httpx.Client,
-    make_record: MakeRecord,
-    add_records: Callable[[list[Record]], None],
-    compression: str,
-    codec: str,
+    http: httpx.Client, add_records: Callable[[list[Record]], None], compression: str, codec: str
 ) -> None:
     add_records([make_record(START, 1)])
     job = http.post(f"{API}/bulk-export", json={**ORDER, "compression": compression}).json()

@@ -24,6 +24,7 @@ import httpx
 import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message
+from tests.server.records import make_record
 
 from adanalytics_server import admin
 from adanalytics_server.clock import Clock
@@ -38,15 +39,12 @@ from adanalytics_server.storage.state import FolderInUse, folder_lock
 from adanalytics_server.storage.store import PartnerStore, Stores
 
 API = "/api/partners/acme/ad-analytics"
-MakeRecord = Callable[..., Record]
 AddRecords = Callable[[list[Record]], None]
 START = 1_769_896_800_000
 ORDER = {"start_date": "2026-01-31", "end_date": "2026-02-01", "format": "csv"}
 
 
-def test_csv_is_rfc_4180_with_every_event(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
-) -> None:
+def test_csv_is_rfc_4180_with_every_event(http: httpx.Client, add_records: AddRecords) -> None:
     records = [make_record(START + n, n, cost=None, is_filtered=n == 1) for n in range(3)]
     add_records(records)
     answer = http.post(f"{API}/bulk-export", json=ORDER)
@@ -69,7 +67,7 @@ def test_csv_is_rfc_4180_with_every_event(
 
 
 def test_jsonl_is_the_stored_bodies_and_gzip_one_whole_member(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
+    http: httpx.Client, add_records: AddRecords
 ) -> None:
     records = [make_record(START + n, n) for n in range(3)]
     add_records(records)
@@ -89,7 +87,7 @@ def test_an_export_without_rows_still_has_its_header(http: httpx.Client) -> None
 
 
 def test_the_same_order_is_the_same_job_until_the_data_change(
-    http: httpx.Client, make_record: MakeRecord, add_records: AddRecords
+    http: httpx.Client, add_records: AddRecords
 ) -> None:
     add_records([make_record(START, 1)])
     first = http.post(f"{API}/bulk-export", json=ORDER)
@@ -102,7 +100,7 @@ def test_the_same_order_is_the_same_job_until_the_data_change(
 
 
 def test_a_stored_job_is_found_by_a_text_of_plain_numbers(
-    http: httpx.Client, server: LocalServer, make_record: MakeRecord, add_records: AddRecords
+    http: httpx.Client, server: LocalServer, add_records: AddRecords
 ) -> None:
     """A later version of the server has to find the jobs of this one."""
     add_records([make_record(START, 1), make_record(START, 2), make_record(START + 3_600_000, 3)])

@@ -11,6 +11,7 @@ import httpx
 import jsonschema_rs
 import pytest
 from tests.golden import check
+from tests.server.records import make_record
 
 from adanalytics_server.api.openapi import document_text
 from adanalytics_server.api.routes import OPERATIONS
@@ -217,7 +218,6 @@ def test_what_the_service_fixes_stands_in_it(document: Any) -> None:
 def test_every_kind_of_answer_is_as_described(
     checked: Checked,
     server: LocalServer,
-    make_record: Callable[..., Record],
     add_records: Callable[[list[Record]], None],
     document: Any,
 ) -> None:

@@ -1,11 +1,12 @@
 """Many small loads into the same hours: their rows stay in order, and pages stay cheap."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from itertools import count
 from random import Random
 
 import pytest
+from tests.server.records import make_record
 
 from adanalytics_server.storage import chunks as storage_chunks
 from adanalytics_server.storage.chunks import split_pieces
@@ -15,7 +16,6 @@ from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
-MakeRecord = Callable[..., Record]
 HOUR = 3_600_000
 START = 1_769_896_800_000  # 2026-01-31T22:00:00Z, two hours before another month
 DAYS = DayRange(date(2026, 1, 31), date(2026, 1, 31))
@@ -42,16 +42,14 @@ def chunks(store: PartnerStore) -> int:
         return int(connection.execute("SELECT COUNT(*) FROM chunks").fetchone()[0])
 
 
-def killed(records: list[Record], make_record: MakeRecord) -> Iterator[Record]:
+def killed(records: list[Record]) -> Iterator[Record]:
     """Give the records, then one of the next month, then nothing any more: the process is gone."""
     yield from records
     yield make_record(START + 2 * HOUR, 999_999)
     raise KeyboardInterrupt
 
 
-def test_rows_of_many_small_loads_stay_in_order_and_in_few_chunks(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_rows_of_many_small_loads_stay_in_order_and_in_few_chunks(store: PartnerStore) -> None:
     draw = Random(1)
     expected: list[list[Record]] = [[], []]
     number = 0
@@ -67,7 +65,7 @@ def test_rows_of_many_small_loads_stay_in_order_and_in_few_chunks(
         if load % 10 == 5:
             unseen = [make_record(START + HOUR - 1, 500_000 + load)]
             with pytest.raises(KeyboardInterrupt):
-                ingest(store, killed(unseen, make_record))
+                ingest(store, killed(unseen))
         ingest(store, new)
         bodies = [record.body for record in expected[0] + expected[1]]
         assert served(store) == bodies

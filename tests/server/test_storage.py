@@ -19,6 +19,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.server.records import make_record
 
 from adanalytics_server.accounts import ratelimit
 from adanalytics_server.accounts.ratelimit import RateLimiter
@@ -44,7 +45,6 @@ from adanalytics_server.storage.schema import OtherSchema, prepare
 from adanalytics_server.storage.state import State, open_state
 from adanalytics_server.storage.store import PartnerStore, first_key
 
-MakeRecord = Callable[..., Record]
 HOUR = 3_600_000
 START = 1_769_896_800_000  # 2026-01-31T22:00:00Z
 DAYS = DayRange(date(2026, 1, 31), date(2026, 2, 1))
@@ -60,7 +60,7 @@ def impressions(store: PartnerStore) -> int:
     return count
 
 
-def test_the_same_load_again_adds_nothing(store: PartnerStore, make_record: MakeRecord) -> None:
+def test_the_same_load_again_adds_nothing(store: PartnerStore) -> None:
     records = [make_record(START + second, second) for second in range(20)]
     first = ingest(store, records)
     again = ingest(store, records)
@@ -70,9 +70,7 @@ def test_the_same_load_again_adds_nothing(store: PartnerStore, make_record: Make
     assert impressions(store) == 20
 
 
-def test_an_id_counts_once_across_months_and_within_a_load(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_an_id_counts_once_across_months_and_within_a_load(store: PartnerStore) -> None:
     outcome = ingest(
         store, [make_record(START, 1), make_record(START, 1), make_record(START + 3 * HOUR, 1)]
     )
@@ -81,9 +79,7 @@ def test_an_id_counts_once_across_months_and_within_a_load(
     assert read_dates(store) == ["2026-01-31"]
 
 
-def test_a_replaced_hour_leaves_nothing_of_the_old_one(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_replaced_hour_leaves_nothing_of_the_old_one(store: PartnerStore) -> None:
     other_hour = make_record(START + HOUR, 900, campaign_id=9)
     ingest(
         store,
@@ -105,9 +101,7 @@ def test_a_replaced_hour_leaves_nothing_of_the_old_one(
     assert ingest(store, [make_record(START, 0)]).stored == 1
 
 
-def test_an_event_may_move_between_replaced_hours(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_an_event_may_move_between_replaced_hours(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1), make_record(START + 2 * HOUR, 2)])
     moved = [make_record(START + 1, 2), make_record(START + 2 * HOUR, 1)]
     hours = {START // HOUR, START // HOUR + 2}
@@ -117,9 +111,7 @@ def test_an_event_may_move_between_replaced_hours(
     assert impressions(store) == 2
 
 
-def test_a_replaced_hour_without_a_record_is_empty(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_replaced_hour_without_a_record_is_empty(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1), make_record(START + HOUR, 2)])
     outcome = ingest(store, [], replace_hours={START // HOUR})
     assert (outcome.stored, outcome.replaced_hours) == (0, 1)
@@ -127,9 +119,7 @@ def test_a_replaced_hour_without_a_record_is_empty(
     assert impressions(store) == 1
 
 
-def test_an_hour_that_lost_rows_cannot_be_replaced(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_an_hour_that_lost_rows_cannot_be_replaced(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1), make_record(START + 1, 2)])
     with store.writing("2026-01") as connection:
         connection.execute("DELETE FROM chunks WHERE key = ?", (first_key(START // HOUR, 0),))
@@ -138,9 +128,7 @@ def test_an_hour_that_lost_rows_cannot_be_replaced(
     assert impressions(store) == 2
 
 
-def test_a_load_that_fails_half_way_shows_nothing(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_load_that_fails_half_way_shows_nothing(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1)])
 
     def broken() -> Iterator[Record]:
@@ -157,7 +145,7 @@ def test_a_load_that_fails_half_way_shows_nothing(
 
 @pytest.mark.parametrize("name", ["2026-01", "ledger"])
 def test_a_load_without_room_changes_nothing(
-    store: PartnerStore, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch, name: str
+    store: PartnerStore, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     ingest(store, [make_record(START, 1)])
     real = sqlite3.Connection
@@ -197,9 +185,7 @@ def test_a_reader_without_room_for_the_index_of_the_log_misses_no_commit(
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_load_names_the_file_that_is_damaged(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_load_names_the_file_that_is_damaged(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1)])
     for name in ("2026-01", "ledger"):
         (store.folder / f"{name}.db").write_bytes(b"no database" * 1000)
@@ -207,9 +193,7 @@ def test_a_load_names_the_file_that_is_damaged(
             ingest(store, [make_record(START, 2)])
 
 
-def test_what_a_killed_load_left_is_never_seen_and_later_removed(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_what_a_killed_load_left_is_never_seen_and_later_removed(store: PartnerStore) -> None:
     ingest(store, [make_record(START, 1)])
     hour = START // HOUR
     torn = [make_record(START + 9, number).body for number in range(2, CHUNK_ROWS + 9)]
@@ -222,9 +206,7 @@ def test_what_a_killed_load_left_is_never_seen_and_later_removed(
         assert connection.execute("SELECT SUM(n) FROM chunks").fetchone() == (2,)
 
 
-def test_a_second_writer_is_refused_while_one_writes(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
+def test_a_second_writer_is_refused_while_one_writes(store: PartnerStore) -> None:
     ingest(store, [])
     with (
         store.writing("ledger"),
@@ -255,7 +237,7 @@ def rows(store: PartnerStore, **page: int) -> list[bytes]:
     return [row for piece in found.pieces for row in split_rows(piece)]
 
 
-def fill(store: PartnerStore, make_record: MakeRecord, *, again: int = 0) -> list[bytes]:
+def fill(store: PartnerStore, *, again: int = 0) -> list[bytes]:
     """Put ``SIZE`` rows into each of two hours; ``again`` makes other ones in their place."""
     records = [
         make_record(START + hour * HOUR + second, 10_000 * again + 1_000 * hour + second)
@@ -268,19 +250,15 @@ def fill(store: PartnerStore, make_record: MakeRecord, *, again: int = 0) -> lis
 
 
 @pytest.mark.parametrize("per_page", [1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, SIZE + 1])
-def test_pages_are_cut_at_any_row(
-    store: PartnerStore, make_record: MakeRecord, per_page: int
-) -> None:
-    expected = fill(store, make_record)
+def test_pages_are_cut_at_any_row(store: PartnerStore, per_page: int) -> None:
+    expected = fill(store)
     for page in range(1, 5 if per_page == 1 else 2 * SIZE // per_page + 2):
         begin = (page - 1) * per_page
         assert rows(store, page=page, per_page=per_page) == expected[begin : begin + per_page]
 
 
 @given(texts=st.lists(st.text(st.sampled_from('{}[],:"\\ a')), min_size=1, max_size=5))
-def test_rows_come_apart_whatever_their_texts_are(
-    make_record: MakeRecord, texts: list[str]
-) -> None:
+def test_rows_come_apart_whatever_their_texts_are(texts: list[str]) -> None:
     event = decode_event(make_record(START).body)
     bodies = [encode_event(msgspec.structs.replace(event, domain=text)) for text in texts]
     assert split_rows(b",".join(bodies)) == bodies
@@ -296,11 +274,9 @@ def test_no_rows_are_no_rows() -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1, -2, -1])
-def test_a_chunk_that_is_gone_is_noticed(
-    store: PartnerStore, make_record: MakeRecord, which: int
-) -> None:
+def test_a_chunk_that_is_gone_is_noticed(store: PartnerStore, which: int) -> None:
     """Also between others, in an hour that is read together with its neighbours."""
-    fill(store, make_record)
+    fill(store)
     spans = read_spans(store, ONE_DAY)
     assert len(spans) > 1
     with store.writing("ledger"), store.writing("2026-01") as connection:
@@ -320,9 +296,9 @@ def test_a_chunk_that_is_gone_is_noticed(
     ],
 )
 def test_texts_that_are_no_events_are_noticed(
-    store: PartnerStore, make_record: MakeRecord, damage: Callable[[bytes], bytes], reason: str
+    store: PartnerStore, damage: Callable[[bytes], bytes], reason: str
 ) -> None:
-    fill(store, make_record)
+    fill(store)
     key = first_key(START // HOUR, 0)
     with store.writing("ledger"), store.writing("2026-01") as connection:
         query = "SELECT texts FROM chunks WHERE key = ?"
@@ -514,7 +490,7 @@ def full(*_: object) -> NoReturn:
 
 
 def test_reads_go_on_when_the_disk_is_full(
-    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_record: RecordMaker
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = shutil.copytree(original, tmp_path / "data")
     with LocalServer(data=data, dialect="rate-headers") as server:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.server.records import make_record
 
 from adanalytics_server import admin
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, Clock
@@ -34,7 +35,6 @@ API = "/api/partners/acme/ad-analytics"
 HOUR = 3_600_000
 PASSWORD = "a good password"
 NOTHING = "\N{EN DASH}"
-MakeRecord = Callable[..., Record]
 AddRecords = Callable[[list[Record]], None]
 SignIn = Callable[..., httpx.Client]
 
@@ -44,7 +44,7 @@ def at(day: str, hour: int) -> int:
 
 
 @pytest.fixture
-def some_days(make_record: MakeRecord, add_records: AddRecords) -> None:
+def some_days(add_records: AddRecords) -> None:
     """Two hours of New Year's Eve, a gap of an hour, then two days of January."""
     times = [at("2025-12-31", 21), at("2025-12-31", 23)]
     times += [at("2026-01-01", hour) for hour in range(24) for _ in range(hour + 1)]
@@ -147,7 +147,7 @@ def test_an_empty_partner_says_how_to_begin(web: httpx.Client, server: LocalServ
 
 
 def test_a_month_without_data_is_empty(
-    web: httpx.Client, parse: Any, make_record: MakeRecord, add_records: AddRecords
+    web: httpx.Client, parse: Any, add_records: AddRecords
 ) -> None:
     add_records([make_record(at("2026-01-01", 0), 1)])
     for month in ("2024-02", "0001-01", "9999-12"):
@@ -313,9 +313,7 @@ def test_a_year_has_a_square_a_day_and_a_label_a_month(year: int) -> None:
     assert [label.month for label in labels if label] == list(range(1, 13))
 
 
-def test_a_gap_lies_between_hours_with_data_also_of_other_years(
-    store: PartnerStore, make_record: Callable[..., Record]
-) -> None:
+def test_a_gap_lies_between_hours_with_data_also_of_other_years(store: PartnerStore) -> None:
     new_year = 1_767_225_600_000  # 2026-01-01T00:00:00Z
     times = [new_year - 2 * MILLISECONDS_PER_HOUR, new_year + 3 * MILLISECONDS_PER_HOUR]
     ingest(store, [make_record(time, number) for number, time in enumerate(times)])

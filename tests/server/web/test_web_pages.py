@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.server.records import make_record
 
 import adanalytics_server.web
 from adanalytics_server.local import LocalServer
@@ -30,10 +31,7 @@ START = 1_769_896_800_000
 
 @pytest.fixture
 def pages(
-    server: LocalServer,
-    web: httpx.Client,
-    make_record: Callable[..., Record],
-    add_records: Callable[[list[Record]], None],
+    server: LocalServer, web: httpx.Client, add_records: Callable[[list[Record]], None]
 ) -> list[httpx.Response]:
     """One answer of every kind the web area gives."""
     empty = web.get("/")
