@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from http.cookies import SimpleCookie
-from typing import Any
 
 import httpx
 import pytest
+from tests.server.web.page import Page
 
 from adanalytics_server import admin
 from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
@@ -23,16 +23,16 @@ def is_login(answer: httpx.Response) -> bool:
     return answer.status_code == 200 and 'type="password"' in answer.text
 
 
-def test_the_root_is_the_login_page_and_then_the_overview(browser: Browser, parse: Any) -> None:
+def test_the_root_is_the_login_page_and_then_the_overview(browser: Browser) -> None:
     client = browser()
-    page = parse(client.get("/"))
+    page = Page(client.get("/"))
     assert page.answer.status_code == 200
     assert page.one("h1").text == "Sign in"
     fields = {item["name"]: item["value"] for item in page.all("input", type="hidden")}
     fields |= {"email": "admin@example.com", "password": "correct-horse-battery"}
     answer = client.post(page.one("form")["action"], data=fields)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
-    assert parse(client.get("/")).one("h1").text == "Acme"
+    assert Page(client.get("/")).one("h1").text == "Acme"
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(
@@ -118,10 +118,10 @@ def test_a_token_of_the_api_is_no_session_and_a_session_is_no_token(
     [("admin@example.com", "wrong"), ("nobody@example.com", "wrong"), ("", ""), ("<b>", "x")],
 )
 def test_a_wrong_password_is_told_and_the_e_mail_is_kept(
-    browser: Browser, parse: Any, email: str, password: str
+    browser: Browser, email: str, password: str
 ) -> None:
     client = browser()
-    page = parse(client.post("/login", data={"email": email, "password": password}))
+    page = Page(client.post("/login", data={"email": email, "password": password}))
     assert page.answer.status_code == 403
     assert "Wrong e-mail address or password" in page.one("p", role="alert").text
     assert page.one("input", id="email")["value"] == email
@@ -130,12 +130,12 @@ def test_a_wrong_password_is_told_and_the_e_mail_is_kept(
 
 
 def test_the_page_that_was_asked_for_comes_after_the_login(
-    server: LocalServer, browser: Browser, parse: Any
+    server: LocalServer, browser: Browser
 ) -> None:
     client = browser()
     answer = client.get("/settings/api-keys")
     assert answer.status_code == 303
-    page = parse(client.get(answer.headers["location"]))
+    page = Page(client.get(answer.headers["location"]))
     form = {"email": server.email, "password": server.password}
     form["next"] = page.one("input", name="next")["value"]
     answer = client.post("/login", data=form)
@@ -148,10 +148,10 @@ def test_the_page_that_was_asked_for_comes_after_the_login(
     ["https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "evil", ""],
 )
 def test_the_login_leads_to_no_other_site(
-    server: LocalServer, browser: Browser, parse: Any, target: str
+    server: LocalServer, browser: Browser, target: str
 ) -> None:
     client = browser()
-    page = parse(client.get("/login", params={"next": target}))
+    page = Page(client.get("/login", params={"next": target}))
     assert page.one("input", name="next")["value"] == "/"
     form = {"email": server.email, "password": server.password, "next": target}
     assert client.post("/login", data=form).headers["location"] == "/"
@@ -221,11 +221,11 @@ def status_with(server: LocalServer, key: str) -> int:
 
 
 def test_the_list_tells_everything_but_the_key(
-    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+    server: LocalServer, web: httpx.Client, clock: Clock
 ) -> None:
     clock.advance(seconds=3600)
     assert status_with(server, server.api_key) == 200
-    page = parse(web.get(KEYS))
+    page = Page(web.get(KEYS))
     cells = page.one("tbody").children[0].children
     assert [cell.text for cell in cells[:5]] == [
         "local server",
@@ -238,13 +238,13 @@ def test_the_list_tells_everything_but_the_key(
 
 
 def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
-    server: LocalServer, web: httpx.Client, parse: Any, caplog: pytest.LogCaptureFixture
+    server: LocalServer, web: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
     made = web.post(KEYS, data={"name": "  nightly <sync>  "})
     assert made.status_code == 303
     answer = web.get(made.headers["location"])
-    page = parse(answer)
+    page = Page(answer)
     field = page.one("input", id="key")
     key = field["value"]
     assert "readonly" in field.attributes
@@ -269,14 +269,14 @@ def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
 
 
 def test_reloading_the_page_of_a_new_key_makes_no_other_and_shows_it_no_more(
-    server: LocalServer, web: httpx.Client, sign_in: SignIn, parse: Any
+    server: LocalServer, web: httpx.Client, sign_in: SignIn
 ) -> None:
     admin.add_user(server.settings.data, "b@example.com", password="a good password", role="admin")
     addresses = [web.post(KEYS, data={"name": name}).headers["location"] for name in ("a", "b")]
     other = sign_in("b@example.com", "a good password")
     for address, name in zip(addresses, ("a", "b"), strict=True):
         assert other.get(address).status_code == 410
-        assert parse(web.get(address)).one("strong").text == name
+        assert Page(web.get(address)).one("strong").text == name
         again = web.get(address)
         assert (again.status_code, "shown only once" in again.text) == (410, True)
         assert "aak_" not in again.text
@@ -292,20 +292,18 @@ def test_reloading_the_page_of_a_new_key_makes_no_other_and_shows_it_no_more(
     ],
 )
 def test_a_key_without_a_usable_name_is_not_made(
-    server: LocalServer, web: httpx.Client, parse: Any, name: str, problem: str
+    server: LocalServer, web: httpx.Client, name: str, problem: str
 ) -> None:
-    page = parse(web.post(KEYS, data={"name": name}))
+    page = Page(web.post(KEYS, data={"name": name}))
     assert page.answer.status_code == 400
     assert page.one("p", role="alert").text == problem
     assert "problem" in page.one("input", id="name")["aria-describedby"]
     assert len(admin.list_keys(server.settings.data)) == 1
 
 
-def test_a_key_can_be_renamed_and_goes_on_working(
-    server: LocalServer, web: httpx.Client, parse: Any
-) -> None:
-    links = parse(web.get(KEYS)).all("a", **{"class": "button"})
-    page = parse(web.get(links[0]["href"]))
+def test_a_key_can_be_renamed_and_goes_on_working(server: LocalServer, web: httpx.Client) -> None:
+    links = Page(web.get(KEYS)).all("a", **{"class": "button"})
+    page = Page(web.get(links[0]["href"]))
     assert page.one("input", id="name")["value"] == "local server"
     address = next(form["action"] for form in page.all("form") if form["action"] != "/logout")
     wrong = web.post(address, data={"name": " "})
@@ -316,19 +314,17 @@ def test_a_key_can_be_renamed_and_goes_on_working(
     assert web.post(f"{KEYS}/99/name", data={"name": "x"}).status_code == 404
 
 
-def test_deleting_asks_first_and_then_works_at_once(
-    server: LocalServer, web: httpx.Client, parse: Any
-) -> None:
+def test_deleting_asks_first_and_then_works_at_once(server: LocalServer, web: httpx.Client) -> None:
     key = admin.create_key(server.settings.data, server.email, name="old")
-    address = parse(web.get(KEYS)).all("a", **{"class": "button danger"})[1]["href"]
-    question = parse(web.get(address))
+    address = Page(web.get(KEYS)).all("a", **{"class": "button danger"})[1]["href"]
+    question = Page(web.get(address))
     assert question.one("h1").text == "Delete this key?"
     assert f"…{key[-4:]}" in question.one("dl").text
     assert status_with(server, key) == 200
     form = next(each for each in question.all("form") if each["action"] == address)
     answer = web.post(form["action"])
     assert answer.status_code == 303
-    assert "was deleted" in parse(web.get(answer.headers["location"])).one("p", role="status").text
+    assert "was deleted" in Page(web.get(answer.headers["location"])).one("p", role="status").text
     assert status_with(server, key) == 401
     assert status_with(server, server.api_key) == 200
     assert web.get(address).status_code == 404
@@ -353,7 +349,7 @@ def test_a_key_that_is_not_there_is_a_page(web: httpx.Client, number: str) -> No
     assert "This key does not exist" in answer.text
 
 
-def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
+def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn) -> None:
     password = "a good password"
     admin.add_user(
         server.settings.data, "p@example.com", password=password, role="viewer", partners=("acme",)
@@ -372,7 +368,7 @@ def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: An
         assert "Only admins" in answer.text
     assert len(admin.list_keys(server.settings.data)) == 1
     assert status_with(server, server.api_key) == 200
-    assert [link.text for link in parse(client.get("/")).one("nav").children] == ["Overview"]
+    assert [link.text for link in Page(client.get("/")).one("nav").children] == ["Overview"]
 
 
 @pytest.mark.parametrize(

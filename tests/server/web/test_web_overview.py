@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.server.records import make_record
+from tests.server.web.page import Page
 
 from adanalytics_server import admin
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, Clock
@@ -64,24 +65,22 @@ def tiles(page: Any) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("some_days")
-def test_the_newest_month_is_shown_and_the_others_can_be_chosen(
-    web: httpx.Client, parse: Any
-) -> None:
-    page = parse(web.get("/"))
+def test_the_newest_month_is_shown_and_the_others_can_be_chosen(web: httpx.Client) -> None:
+    page = Page(web.get("/"))
     options = page.one("select", id="month").children
     assert [option["value"] for option in options] == ["2026-01", "2025-12"]
     assert "selected" in options[0].attributes
     assert [link["href"] for link in page.one("nav", **{"class": "steps"}).children] == [
         "/?partner=acme&month=2025-12"
     ]
-    before = parse(web.get("/?partner=acme&month=2025-12"))
+    before = Page(web.get("/?partner=acme&month=2025-12"))
     assert tiles(before)["Events"] == "2"
     assert tiles(before)["Gaps"] == "1 hour"
 
 
 @pytest.mark.usefixtures("some_days")
-def test_figures_are_those_of_the_api(web: httpx.Client, server: LocalServer, parse: Any) -> None:
-    page = parse(web.get("/"))
+def test_figures_are_those_of_the_api(web: httpx.Client, server: LocalServer) -> None:
+    page = Page(web.get("/"))
     summary = httpx.get(
         f"{server.url}{API}/summary",
         params={"start_date": "2026-01-01", "end_date": "2026-01-31", "group_by": "day"},
@@ -106,10 +105,8 @@ def test_figures_are_those_of_the_api(web: httpx.Client, server: LocalServer, pa
 
 
 @pytest.mark.usefixtures("some_days")
-def test_the_heatmap_has_a_square_an_hour_darker_with_more_events(
-    web: httpx.Client, parse: Any
-) -> None:
-    page = parse(web.get("/"))
+def test_the_heatmap_has_a_square_an_hour_darker_with_more_events(web: httpx.Client) -> None:
+    page = Page(web.get("/"))
     squares = {square.text: square["class"] for square in page.squares("hours-drawing")}
     assert len(squares) == 31 * 24
     assert squares["2026-01-01 00:00: 1 event"] == "level-1"
@@ -125,8 +122,8 @@ def test_the_heatmap_has_a_square_an_hour_darker_with_more_events(
 
 
 @pytest.mark.usefixtures("some_days")
-def test_the_bars_say_what_they_are(web: httpx.Client, parse: Any) -> None:
-    page = parse(web.get("/"))
+def test_the_bars_say_what_they_are(web: httpx.Client) -> None:
+    page = Page(web.get("/"))
     impressions, revenue = page.all("svg", **{"class": "plot"})
     titles = [child.text for child in impressions.children if child.tag == "g"]
     assert titles[:3] == [
@@ -146,12 +143,10 @@ def test_an_empty_partner_says_how_to_begin(web: httpx.Client, server: LocalServ
     assert "--partner &#39;a b&amp;&#39; --" in web.get("/", params={"partner": "a b&"}).text
 
 
-def test_a_month_without_data_is_empty(
-    web: httpx.Client, parse: Any, add_records: AddRecords
-) -> None:
+def test_a_month_without_data_is_empty(web: httpx.Client, add_records: AddRecords) -> None:
     add_records([make_record(at("2026-01-01", 0), 1)])
     for month in ("2024-02", "0001-01", "9999-12"):
-        page = parse(web.get("/", params={"month": month}))
+        page = Page(web.get("/", params={"month": month}))
         assert page.answer.status_code == 200
         assert tiles(page)["Events"] == "0"
         assert tiles(page)["eCPM"] == NOTHING
@@ -163,19 +158,17 @@ def test_a_month_that_is_none_is_refused(web: httpx.Client, month: str) -> None:
     assert (answer.status_code, "YYYY-MM" in answer.text) == (400, True)
 
 
-def test_partners_are_chosen_among_ones_own(
-    server: LocalServer, sign_in: SignIn, parse: Any
-) -> None:
+def test_partners_are_chosen_among_ones_own(server: LocalServer, sign_in: SignIn) -> None:
     data = server.settings.data
     for partner in ("globex", "initech"):
         admin.add_partner(data, partner, name=partner.title(), currency="EUR")
     admin.add_user(
         data, "p@example.com", password=PASSWORD, role="analyst", partners=("acme", "globex")
     )
-    everything = parse(sign_in().get("/")).one("select", id="partner").children
+    everything = Page(sign_in().get("/")).one("select", id="partner").children
     assert [option["value"] for option in everything] == ["acme", "globex", "initech"]
     client = sign_in("p@example.com", PASSWORD)
-    page = parse(client.get("/?partner=globex"))
+    page = Page(client.get("/?partner=globex"))
     assert page.one("h1").text == "Globex"
     options = page.one("select", id="partner").children
     assert [option["value"] for option in options] == ["acme", "globex"]
@@ -184,30 +177,30 @@ def test_partners_are_chosen_among_ones_own(
     assert answers[0].text == answers[1].text
 
 
-def test_quotas_are_for_admins(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
+def test_quotas_are_for_admins(server: LocalServer, sign_in: SignIn) -> None:
     admin.add_user(
         server.settings.data, "p@example.com", password=PASSWORD, role="analyst", partners=("acme",)
     )
     headings = [
-        [heading.text for heading in parse(client.get("/")).all("h2")]
+        [heading.text for heading in Page(client.get("/")).all("h2")]
         for client in (sign_in(), sign_in("p@example.com", PASSWORD))
     ]
     assert ["Request quota" in texts for texts in headings] == [True, False]
 
 
 def test_a_quota_is_looked_at_and_not_used(
-    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+    server: LocalServer, web: httpx.Client, clock: Clock
 ) -> None:
     headers = {"Authorization": f"Bearer {server.api_key}"}
     for _ in range(3):
         httpx.get(f"{server.url}{API}/dates", headers=headers)
     clock.advance(seconds=3600 - 90)
     for _ in range(2):
-        text = parse(web.get("/")).one("ul", **{"class": "quotas"}).text
+        text = Page(web.get("/")).one("ul", **{"class": "quotas"}).text
         assert "3 of 1,000 used" in text
         assert "997 left; more in 2 min" in text
     clock.advance(seconds=90)
-    assert "0 of 1,000 used" in parse(web.get("/")).one("ul", **{"class": "quotas"}).text
+    assert "0 of 1,000 used" in Page(web.get("/")).one("ul", **{"class": "quotas"}).text
 
 
 def test_a_server_without_limit_says_so() -> None:
@@ -218,12 +211,12 @@ def test_a_server_without_limit_says_so() -> None:
 
 @pytest.mark.usefixtures("some_days")
 def test_exports_are_listed_with_their_state_and_file(
-    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+    server: LocalServer, web: httpx.Client, clock: Clock
 ) -> None:
     headers = {"Authorization": f"Bearer {server.api_key}"}
     order = {"start_date": "2026-01-01", "end_date": "2026-01-02", "format": "csv"}
     job = httpx.post(f"{server.url}{API}/bulk-export", json=order, headers=headers).json()
-    page = parse(web.get("/"))
+    page = Page(web.get("/"))
     row = page.all("tbody")[1].children[0]
     texts = [" ".join(cell.text.split()) for cell in row.children]
     assert texts[1:4] == ["2026-01-01 to 2026-01-02", "csv", "304"]
@@ -232,7 +225,7 @@ def test_exports_are_listed_with_their_state_and_file(
     assert link["href"].startswith(f"/exports/{job['export_id']}?")
     assert web.get(link["href"]).content == httpx.get(job["download_url"]).content
     clock.advance(seconds=86_400)
-    page = parse(web.get("/"))
+    page = Page(web.get("/"))
     assert "expired" in page.all("tbody")[1].text
     assert not [link for link in page.all("a") if link.text.startswith("Download")]
 
@@ -247,8 +240,8 @@ def test_another_partners_exports_are_not_listed(server: LocalServer, web: httpx
 
 
 @pytest.mark.usefixtures("some_days")
-def test_the_month_that_is_shown_is_a_file_too(web: httpx.Client, parse: Any) -> None:
-    shown = parse(web.get("/?month=2026-01"))
+def test_the_month_that_is_shown_is_a_file_too(web: httpx.Client) -> None:
+    shown = Page(web.get("/?month=2026-01"))
     address = next(link["href"] for link in shown.all("a") if link.text == "Save as CSV")
     answer = web.get(address)
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.server.records import make_record
+from tests.server.web.page import Page
 
 import adanalytics_server.web
 from adanalytics_server.local import LocalServer
@@ -63,9 +64,9 @@ def test_every_page_has_the_headers_that_keep_it_to_itself(pages: list[httpx.Res
 
 
 def test_no_page_has_a_script_or_style_of_its_own_or_of_another_host(
-    pages: list[httpx.Response], parse: Any
+    pages: list[httpx.Response],
 ) -> None:
-    for page in map(parse, pages):
+    for page in map(Page, pages):
         for element in page.elements:
             assert element.tag not in {"style", "iframe"}
             assert element.tag != "script" or element["src"] == "/static/copy.js"
@@ -78,10 +79,8 @@ def test_no_page_has_a_script_or_style_of_its_own_or_of_another_host(
                 assert not target.startswith("//")
 
 
-def test_the_markup_is_usable_without_eyes_or_mouse(
-    pages: list[httpx.Response], parse: Any
-) -> None:
-    for page in map(parse, pages):
+def test_the_markup_is_usable_without_eyes_or_mouse(pages: list[httpx.Response]) -> None:
+    for page in map(Page, pages):
         if not page.elements:
             continue
         assert page.one("html")["lang"] == "en"
@@ -140,10 +139,8 @@ def check_names(page: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["web.css", "icon.svg"])
-def test_a_browser_asks_whether_a_file_has_changed(
-    server: LocalServer, parse: Any, name: str
-) -> None:
-    links = parse(httpx.get(server.url)).all("link")
+def test_a_browser_asks_whether_a_file_has_changed(server: LocalServer, name: str) -> None:
+    links = Page(httpx.get(server.url)).all("link")
     (url,) = (link["href"] for link in links if link["href"].endswith(name))
     plain = httpx.get(server.url + url)
     assert plain.headers["x-content-type-options"] == "nosniff"
@@ -170,9 +167,9 @@ def test_nothing_else_is_a_file(server: LocalServer, path: str) -> None:
     ],
 )
 def test_a_browser_gets_a_page_for_an_address_that_leads_nowhere(
-    web: httpx.Client, parse: Any, method: str, path: str, status: int, allowed: str | None
+    web: httpx.Client, method: str, path: str, status: int, allowed: str | None
 ) -> None:
-    page = parse(web.request(method, path, headers=BROWSER))
+    page = Page(web.request(method, path, headers=BROWSER))
     assert page.answer.status_code == status
     assert page.answer.headers["content-type"] == "text/html; charset=utf-8"
     assert page.answer.headers.get("allow") == allowed
@@ -186,7 +183,7 @@ def test_the_api_answers_with_json_in_a_browser_too(server: LocalServer, path: s
     assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
 
 
-def test_error_pages_keep_navigation_and_the_way_out(web: httpx.Client, parse: Any) -> None:
+def test_error_pages_keep_navigation_and_the_way_out(web: httpx.Client) -> None:
     for answer in (
         web.get("/?month=never"),
         web.get("/?partner=nobody"),
@@ -194,7 +191,7 @@ def test_error_pages_keep_navigation_and_the_way_out(web: httpx.Client, parse: A
         web.post(KEYS, headers={"Content-Type": "application/json"}),
         web.post(KEYS, headers={"Origin": "null"}),
     ):
-        page = parse(answer)
+        page = Page(answer)
         assert page.answer.status_code >= 400
         assert [link.text for link in page.one("nav").children] == ["Overview", "API keys"]
         assert page.one("form")["action"] == "/logout"
