@@ -1,11 +1,9 @@
 """What the client's tests share: a scripted stand-in server, a moved clock, and both variants."""
 
-import json
 import os
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -143,12 +141,6 @@ def reference_variant(request: pytest.FixtureRequest, reference: LocalServer) ->
     )
     yield variant
     variant.close()
-
-
-@pytest.fixture(scope="session")
-def exact() -> Callable[[bytes], Any]:
-    """Read JSON as a careful reader would: numbers with a fraction as Decimal."""
-    return lambda body: json.loads(body, parse_float=Decimal)
 
 
 @pytest.fixture

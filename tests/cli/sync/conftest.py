@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.cli.sync.faulty_s3 import FaultyS3, serve
 from tests.client.dataset.shop import Service
-from tests.datasets import READERS, Reader, Row, read_rows
 from tests.server_answers import answer
 
 from adanalytics_cli.core.invocation import Invocation
@@ -106,15 +105,3 @@ def copy_of_sync(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path
         return shutil.copytree(pulled[words], folder)
 
     return copy
-
-
-@pytest.fixture
-def readers() -> dict[str, Reader]:
-    """Each library and way of opening a dataset: its number of events and their revenue."""
-    return READERS
-
-
-@pytest.fixture
-def held() -> Callable[[Path], list[Row]]:
-    """Every event of a parquet dataset as the service would send it, in its order."""
-    return read_rows

@@ -10,13 +10,12 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from tests.datasets import flip
+from tests.datasets import flip, read_rows
 
 from adanalytics_client.dataset.staging import Staging
 from adanalytics_server.faults import Fault
 
 Shop = Any
-Held = Callable[[Path], list[dict[str, Any]]]
 PART = "data/date=2026-01-15/hour=13/part-0.parquet"
 MANIFEST = "_adanalytics/manifest/2026-01-15.json"
 
@@ -43,7 +42,7 @@ def commands_in(stderr: str) -> list[str]:
 
 @pytest.mark.parametrize("harm", [cut, flip])
 def test_a_sync_pulls_a_day_again_whose_manifest_is_broken(
-    shop: Shop, hour_files: Path, held: Held, harm: Callable[[Path], None]
+    shop: Shop, hour_files: Path, harm: Callable[[Path], None]
 ) -> None:
     harm(hour_files / MANIFEST)
     (line,) = shop.run("verify", hour_files).stdout.splitlines()
@@ -51,7 +50,7 @@ def test_a_sync_pulls_a_day_again_whose_manifest_is_broken(
     result = shop.sync("--to", hour_files)
     assert result.exit_code == 0
     assert "the manifest of 2026-01-15" in result.stderr
-    assert held(hour_files) == shop.rows()
+    assert read_rows(hour_files) == shop.rows()
     assert shop.run("verify", hour_files).exit_code == 0
 
 
@@ -101,12 +100,7 @@ def test_a_file_of_somebody_is_for_somebody_to_delete(shop: Shop, hour_files: Pa
     ],
 )
 def test_verify_names_a_broken_part_and_a_sync_mends_it(
-    shop: Shop,
-    hour_files: Path,
-    held: Held,
-    harm: Callable[[Path], None],
-    message: str,
-    remark: str,
+    shop: Shop, hour_files: Path, harm: Callable[[Path], None], message: str, remark: str
 ) -> None:
     harm(hour_files / PART)
     result = shop.run("verify", hour_files)
@@ -123,7 +117,7 @@ def test_verify_names_a_broken_part_and_a_sync_mends_it(
     # The hour, and the count of its day.
     assert shop.asked()["events"] == 2
     assert shop.run("verify", hour_files).exit_code == 0
-    assert held(hour_files) == shop.rows()
+    assert read_rows(hour_files) == shop.rows()
 
 
 def test_many_changed_parts_are_pulled_again_by_day(shop: Shop, hour_files: Path) -> None:
@@ -176,7 +170,7 @@ def kill_sync(shop: Shop, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -
 
 
 def test_verify_names_what_a_killed_first_sync_left_out(
-    shop: Shop, folder: Path, held: Held, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill_sync(shop, monkeypatch, "--to", folder)
     result = shop.run("verify", folder)
@@ -188,7 +182,7 @@ def test_verify_names_what_a_killed_first_sync_left_out(
     (command,) = commands_in(result.stderr)
     assert shop.run(*shlex.split(command)[1:]).exit_code == 0
     assert shop.run("verify", folder).exit_code == 0
-    assert held(folder) == shop.rows()
+    assert read_rows(folder) == shop.rows()
 
 
 def test_verify_keeps_to_the_first_query_that_was_begun(
@@ -269,7 +263,7 @@ def test_an_error_of_the_service_hides_no_damage(
     assert "The comparison with the service is incomplete: " in result.stderr
 
 
-def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, hour_files: Path, held: Held) -> None:
+def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, hour_files: Path) -> None:
     identity = hour_files / "_adanalytics/dataset.json"
     identity.write_text(json.dumps({"partner": "acme"}))
     result = shop.sync("--to", hour_files)
@@ -277,7 +271,7 @@ def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, hour_files: Path, 
     assert "dataset.json is damaged" in result.stderr
     identity.unlink()
     assert shop.sync("--to", hour_files).exit_code == 0
-    assert held(hour_files) == shop.rows()
+    assert read_rows(hour_files) == shop.rows()
 
 
 FIRST, SECOND = "2026-01-15", "2026-01-16"

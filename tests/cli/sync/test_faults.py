@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.datasets import read_rows
 from tests.server_answers import answer
 
 from adanalytics_cli.main import cli
@@ -22,7 +23,6 @@ from adanalytics_server.local import LocalServer
 
 Shop = Any
 Row = dict[str, Any]
-Held = Callable[[Path], list[Row]]
 
 NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)
 DAY = "2026-01-15"
@@ -142,7 +142,7 @@ def moved(clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def check(
-    shop: Shop, held: Held, moved: None, folder: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, moved: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str, str | Fault], None]:
     """Sync during a fault, then twice without it, and compare with what the service has."""
 
@@ -150,18 +150,18 @@ def check(
         monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", PAGE_SIZES[via])
         words = ("--to", folder, "--via", "export" if via == "export" else "pages")
         right = shop.rows()
-        before = held(folder) if folder.exists() else []
+        before = read_rows(folder) if folder.exists() else []
         shop.server.faults.add(fault)
         faulty = shop.sync(*words)
         assert any(each.struck for each in shop.server.faults.counts())
-        rows = held(folder) if (folder / "data").exists() else []
+        rows = read_rows(folder) if (folder / "data").exists() else []
         assert (faulty.exit_code == 0) == (rows == right), faulty.stderr
         for hour in range(24):
             # An hour is what it was, or what it should be.
             assert of(hour, rows) in (of(hour, before), of(hour, right))
         shop.server.faults.clear()
         healthy = shop.sync(*words)
-        assert (healthy.exit_code, held(folder) == right) == (0, True), healthy.stderr
+        assert (healthy.exit_code, read_rows(folder) == right) == (0, True), healthy.stderr
         files = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
         shop.asked()
         assert shop.sync(*words).exit_code == 0
@@ -201,9 +201,7 @@ def test_a_fault_costs_no_event_that_is_held(
     check(via, fault)
 
 
-def test_an_export_that_never_ends_is_ordered_anew(
-    shop: Shop, held: Held, moved: None, folder: Path
-) -> None:
+def test_an_export_that_never_ends_is_ordered_anew(shop: Shop, moved: None, folder: Path) -> None:
     words = ("--to", folder, "--via", "export")
     shop.server.faults.add("stuck export once")
     stuck = shop.sync(*words, "--json")
@@ -215,7 +213,7 @@ def test_an_export_that_never_ends_is_ordered_anew(
     once, _ = answers("start_export", json.dumps({**other, "end_date": DAY}))
     shop.server.faults.add(once)
     result = shop.sync(*words)
-    assert (result.exit_code, held(folder) == shop.rows()) == (0, True), result.stderr
+    assert (result.exit_code, read_rows(folder) == shop.rows()) == (0, True), result.stderr
 
 
 def test_no_effect_is_forgotten() -> None:

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 from tests.cli.processes import TIMEOUT
+from tests.datasets import READERS, read_rows
 
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
 
 Shop = Any
 Row = dict[str, Any]
-Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
 
 # Seconds between two looks at what was asked.
 LOOK = 0.005
@@ -82,12 +82,7 @@ def pages_safe(folder: Path) -> set[tuple[str, int, int]]:
 
 
 def test_a_kill_costs_only_what_was_under_way(
-    shop: Shop,
-    readers: Readers,
-    held: Callable[[Path], list[Row]],
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    shop: Shop, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = tmp_path / "whole"
     with monkeypatch.context() as patch:
@@ -114,7 +109,7 @@ def test_a_kill_costs_only_what_was_under_way(
         now = pages_asked(shop)
         assert not safe & {*now}
         asked += now
-        check_readable(folder, readers, service, held)
+        check_readable(folder, service)
         if code == 0:
             # It was faster than the dice: begin once more from nothing.
             assert {*asked} >= {*planned}
@@ -129,25 +124,23 @@ def test_a_kill_costs_only_what_was_under_way(
     asked += pages_asked(shop)
     assert {*asked} == {*planned}
     assert len(asked) <= len(planned) + 4 * 2 * KILLS
-    assert held(folder) == held(whole) == shop.rows()
+    assert read_rows(folder) == read_rows(whole) == shop.rows()
 
 
-def check_readable(
-    folder: Path, readers: Readers, service: dict[str, Row], held: Callable[[Path], list[Row]]
-) -> None:
+def check_readable(folder: Path, service: dict[str, Row]) -> None:
     """Every library sees the same events, and they are the service's, hours as a whole."""
     if not [*folder.glob("data/*/*.parquet")]:
         return
-    rows = held(folder)
+    rows = read_rows(folder)
     assert all(service[row["event_id"]] == row for row in rows)
     hours = {(row["event_date"], row["event_hour"]) for row in rows}
     all_of_them = [r for r in service.values() if (r["event_date"], r["event_hour"]) in hours]
     assert len(rows) == len(all_of_them)
-    seen = {name: read(folder) for name, read in readers.items()}
+    seen = {name: read(folder) for name, read in READERS.items()}
     assert set(seen.values()) == {(len(rows), sum(Decimal(r["revenue"]) for r in rows))}, seen
 
 
-def test_two_at_a_time(shop: Shop, folder: Path, held: Callable[[Path], list[Row]]) -> None:
+def test_two_at_a_time(shop: Shop, folder: Path) -> None:
     """The second one says so and stops, and costs no request."""
     shop.server.faults.add("latency 300ms always on events")
     first = start(folder)
@@ -160,16 +153,12 @@ def test_two_at_a_time(shop: Shop, folder: Path, held: Callable[[Path], list[Row
     assert (
         len([entry for entry in shop.server.journal.entries() if entry.operation == "dates"]) == 1
     )
-    assert held(folder) == shop.rows()
+    assert read_rows(folder) == shop.rows()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_kill_around_the_exchange(
-    shop: Shop,
-    folder: Path,
-    held: Callable[[Path], list[Row]],
-    copy_of_sync: Callable[..., Path],
-    moment: str,
+    shop: Shop, folder: Path, copy_of_sync: Callable[..., Path], moment: str
 ) -> None:
     """The two moments between which the note in the journal tells what happened."""
     copy_of_sync(shop, folder, "--partition", "hour")
@@ -187,7 +176,7 @@ def test_a_kill_around_the_exchange(
     assert shop.sync("--to", folder).exit_code == 0
     # The hour, and the count of its day.
     assert shop.asked()["events"] == (2 if moment == "before" else 0)
-    assert held(folder) == shop.rows()
+    assert read_rows(folder) == shop.rows()
     assert not list((folder / "_adanalytics").glob("journal/*"))
 
 

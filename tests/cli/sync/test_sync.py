@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from pytest_httpserver import HTTPServer
 from tests.client.dataset.service_of_rows import ServiceOfRows
-from tests.datasets import everything_in
+from tests.datasets import everything_in, read_rows
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
@@ -24,7 +24,6 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.pull import fetch as dataset_fetch
 
 Shop = Any
-Held = Callable[[Path], list[dict[str, Any]]]
 LOOK = {"dates": 1, "summary": 1}
 # The service's own count of the days that are over, in one request.
 COUNT = 1
@@ -36,7 +35,7 @@ BY_HOUR = pytest.mark.usefixtures("hourly")
 
 
 @BY_HOUR
-def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
+def test_max_requests_stops_and_the_command_goes_on(shop: Shop, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
     assert "Stopped: reached --max-requests 12; " in result.stderr
@@ -45,7 +44,7 @@ def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, fold
     assert sum(shop.asked().values()) == 12
     assert shop.sync("--to", folder).exit_code == 0
     assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND) - 10 + COUNT
-    assert held(folder) == shop.rows()
+    assert read_rows(folder) == shop.rows()
 
 
 def test_a_dry_run_says_the_price_and_leaves_everything_alone(
@@ -150,7 +149,7 @@ def test_the_command_that_goes_on_has_the_options(
 
 
 @BY_HOUR
-def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Path) -> None:
+def test_one_bad_hour_leaves_the_others_alone(shop: Shop, folder: Path) -> None:
     shop.answer("events", {"nothing": 1}, after=5, times=1)
     result = shop.sync("--to", folder)
     assert result.exit_code == 3
@@ -162,7 +161,7 @@ def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Pa
     shop.asked()
     assert shop.sync("--to", folder).exit_code == 0
     assert shop.asked()["events"] <= 3
-    assert held(folder) == shop.rows()
+    assert read_rows(folder) == shop.rows()
 
 
 @pytest.mark.parametrize(
