@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Asked, Say, Script, StandIn
 from tests.client.variants import OpenVariant, Variant
 
@@ -13,11 +14,13 @@ from tests.client.variants import OpenVariant, Variant
 class Bench:
     """A stand-in that answers as a test says, and what a client makes of the answers.
 
-    `open` opens clients with settings of their own; the others are of `variant`.
+    `open` opens clients with settings of their own; the others are of `variant`. One clock is that
+    of all.
     """
 
     stand_in: StandIn
     open: OpenVariant
+    clock: MovedClock
 
     @cached_property
     def variant(self) -> Variant:

@@ -108,13 +108,13 @@ def variant(open_variant: OpenVariant) -> Variant:
 
 
 @pytest.fixture
-def bench(stand_in: StandIn, open_variant: OpenVariant) -> Bench:
-    return Bench(stand_in, open_variant)
+def bench(stand_in: StandIn, open_variant: OpenVariant, clock: MovedClock) -> Bench:
+    return Bench(stand_in, open_variant, clock)
 
 
 @pytest.fixture
-def export(stand_in: StandIn, open_variant: OpenVariant, tmp_path: Path) -> OneExport:
-    return OneExport(stand_in, open_variant, tmp_path)
+def export(bench: Bench, tmp_path: Path) -> OneExport:
+    return OneExport(bench.stand_in, bench.open, bench.clock, tmp_path)
 
 
 @pytest.fixture

@@ -80,14 +80,14 @@ class StandIn:
 
         Or for each last part of a path by itself: `f_csv` is `/f.csv`.
         """
-        waiting = {name: [*says] for name, says in by_name.items()}
+        queues = {name: [*queue] for name, queue in by_name.items()}
+        common = [*answers]
 
         def script(asked: Asked) -> Say:
             name = asked.path.rpartition("/")[2].replace("-", "_").replace(".", "_")
-            left = waiting[name] if waiting else whatever
-            return left.pop(0) if len(left) > 1 else left[0]
+            queue = queues[name] if queues else common
+            return queue.pop(0) if len(queue) > 1 else queue[0]
 
-        whatever = [*answers]
         self.script = script
 
     def answer(self, asked: Asked) -> Say:

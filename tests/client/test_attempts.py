@@ -30,7 +30,7 @@ DAY = "2026-01-15"
 
 @pytest.mark.parametrize(("timeout", "polls"), [(60, 10), (3600, 70)])
 def test_the_pause_of_the_service_is_only_the_shortest(
-    bench: Bench, clock: MovedClock, timeout: int, polls: int
+    bench: Bench, timeout: int, polls: int
 ) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "1"})
     bench.says(working)
@@ -38,17 +38,17 @@ def test_the_pause_of_the_service_is_only_the_shortest(
     with pytest.raises(errors.ExportTimeout):
         bench.on(job, "wait", timeout=timeout)
     assert polls - 3 <= len(bench.asked) - 1 <= polls
-    assert max(clock.sleeps) <= 60
+    assert max(bench.clock.sleeps) <= 60
 
 
-def test_a_pause_of_the_service_is_never_cut_short(bench: Bench, clock: MovedClock) -> None:
+def test_a_pause_of_the_service_is_never_cut_short(bench: Bench) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "90"})
     bench.says(working, working, Say({"status": "done", "url": "/f.csv"}))
     bench.on(bench.call("start_export", DAY), "wait")
-    assert clock.sleeps == [90.0, 90.0]
+    assert bench.clock.sleeps == [90.0, 90.0]
 
 
-def test_a_wait_for_quota_postpones_the_deadline(bench: Bench, clock: MovedClock) -> None:
+def test_a_wait_for_quota_postpones_the_deadline(bench: Bench) -> None:
     """Each request here waits an hour for quota, and the budget is ten seconds."""
     bench.says(Say(DATES), Say(status=503), Say(DATES))
     variant = bench.open(
@@ -56,21 +56,17 @@ def test_a_wait_for_quota_postpones_the_deadline(bench: Bench, clock: MovedClock
     )
     for _ in range(2):
         assert len(variant.call("dates")) == 1
-    assert sum(clock.sleeps) > 7000
+    assert sum(bench.clock.sleeps) > 7000
 
 
-def test_a_wait_that_the_service_asks_for_postpones_the_deadline(
-    bench: Bench, clock: MovedClock
-) -> None:
+def test_a_wait_that_the_service_asks_for_postpones_the_deadline(bench: Bench) -> None:
     bench.says(Say(status=429, headers={"Retry-After": "90"}), Say(status=503), Say(DATES))
     variant = bench.open(retry=RetryPolicy(attempts=3, budget=10))
     assert len(variant.call("dates")) == 1
-    assert clock.sleeps[0] == 90
+    assert bench.clock.sleeps[0] == 90
 
 
-def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(export: OneExport) -> None:
     export.says(
         bulk_export=[Say({"download_url": "/api/partners/acme/f.csv"})],
         f_csv=[Say(status=503), Say(FILE, headers=CSV)],
@@ -79,7 +75,7 @@ def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
         quota=QuotaPolicy(limit=1, max_wait=10_000), retry=RetryPolicy(attempts=2, budget=10)
     )
     assert export.fetch() == FILE
-    assert sum(clock.sleeps) > 7000
+    assert sum(export.clock.sleeps) > 7000
 
 
 def test_a_file_that_appears_late_has_time_left_for_a_retry(export: OneExport) -> None:
@@ -96,19 +92,19 @@ def test_a_date_of_change_is_strong_only_a_second_later(age: int, strong: bool) 
     assert validator_of(head) == (changed if strong else None)
 
 
-def test_a_date_to_wait_for_counts_from_the_answer(bench: Bench, clock: MovedClock) -> None:
+def test_a_date_to_wait_for_counts_from_the_answer(bench: Bench) -> None:
     dates = {"Date": formatdate(5000, usegmt=True), "Retry-After": formatdate(5040, usegmt=True)}
     bench.says(Say(status=503, headers=dates), Say(DATES))
     bench.call("dates")
-    assert clock.sleeps == [40.0]
+    assert bench.clock.sleeps == [40.0]
 
 
-def test_a_locked_account_is_told_at_once(bench: Bench, clock: MovedClock) -> None:
+def test_a_locked_account_is_told_at_once(bench: Bench) -> None:
     bench.says(Say(status=429, headers={"Retry-After": "900"}))
     variant = bench.open(email="ada@example.org", password="correct horse")
     with pytest.raises(errors.RateLimited, match=r"429\), until 20\d\d-.* Try again in 900 s"):
         variant.call("dates")
-    assert clock.sleeps == []
+    assert bench.clock.sleeps == []
 
 
 def test_a_pause_of_half_a_second_is_not_none(bench: Bench) -> None:
@@ -132,51 +128,45 @@ def _two_pages(bench: Bench, clock: MovedClock, down_until: float, status: int =
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_a_pull_with_pages_survives_a_deployment(
-    bench: Bench, clock: MovedClock, status: int
-) -> None:
+def test_a_pull_with_pages_survives_a_deployment(bench: Bench, status: int) -> None:
     """It tries again soon, and then with the pauses of 30 s that the service publishes."""
-    _two_pages(bench, clock, clock.now + 110, status)
+    _two_pages(bench, bench.clock, bench.clock.now + 110, status)
     assert len(bench.rows(DAY, split="none")) == 2
-    assert clock.sleeps == [0.5, 1, 30, 30, 30, 30]
+    assert bench.clock.sleeps == [0.5, 1, 30, 30, 30, 30]
 
 
-def test_a_policy_scales_the_pauses_of_a_deployment(bench: Bench, clock: MovedClock) -> None:
-    _two_pages(bench, clock, clock.now + 10)
+def test_a_policy_scales_the_pauses_of_a_deployment(bench: Bench) -> None:
+    _two_pages(bench, bench.clock, bench.clock.now + 10)
     variant = bench.open(retry=RetryPolicy(attempts=2, longest_wait=4))
     assert len(variant.rows(DAY, split="none")) == 2
-    assert clock.sleeps == [0.5, 4, 4, 4]
+    assert bench.clock.sleeps == [0.5, 4, 4, 4]
 
 
-def test_a_service_that_stays_down_ends_the_pull_with_advice(
-    bench: Bench, clock: MovedClock
-) -> None:
-    started = clock.now
-    _two_pages(bench, clock, started + 10_000)
+def test_a_service_that_stays_down_ends_the_pull_with_advice(bench: Bench) -> None:
+    started = bench.clock.now
+    _two_pages(bench, bench.clock, started + 10_000)
     with pytest.raises(errors.ServerError, match="been down for 120 s") as caught:
         bench.rows(DAY, split="none")
     assert "sync" in caught.value.remedy
-    assert 120 <= clock.now - started < 180
+    assert 120 <= bench.clock.now - started < 180
 
 
-def test_a_pull_without_a_page_is_not_patient(bench: Bench, clock: MovedClock) -> None:
+def test_a_pull_without_a_page_is_not_patient(bench: Bench) -> None:
     bench.says(Say(status=503))
     with pytest.raises(errors.ServerError):
         bench.rows(DAY, split="none")
     assert len(bench.asked) == 3
 
 
-def test_an_order_that_never_appeared_is_gone_an_hour_later(
-    bench: Bench, clock: MovedClock
-) -> None:
+def test_an_order_that_never_appeared_is_gone_an_hour_later(bench: Bench) -> None:
     bench.says(
         bulk_export=[Say({"status": "queued", "status_url": "/st"}, 202)], st=[Say(status=404)]
     )
     job = bench.call("start_export", DAY)
-    clock.now += 3600
+    bench.clock.now += 3600
     with pytest.raises(errors.ExportExpired):
         bench.on(job, "wait", timeout=3600)
-    assert len(clock.sleeps) == 1
+    assert len(bench.clock.sleeps) == 1
 
 
 def test_a_file_that_is_not_there_is_told_once(
@@ -287,9 +277,9 @@ def test_the_last_wait_of_an_export_is_within_its_timeout(
 TWO_SECONDS = RetryPolicy(budget=2, first_wait=0.1)
 
 
-def test_no_redirect_is_followed_once_the_budget_is_over(bench: Bench, clock: MovedClock) -> None:
+def test_no_redirect_is_followed_once_the_budget_is_over(bench: Bench) -> None:
     def slow(asked: Asked) -> Say:
-        clock.now += 0.8
+        bench.clock.now += 0.8
         return Say(status=302, headers={"Location": f"{asked.path}a"})
 
     bench.script = slow
@@ -303,13 +293,13 @@ def test_no_redirect_is_followed_once_the_budget_is_over(bench: Bench, clock: Mo
     ("login", "sent", "attempts"), [(2.0, ["login"], 0), (0.9, ["login", "dates", "login"], 1)]
 )
 def test_a_login_counts_and_its_request_is_not_sent_too_late(
-    bench: Bench, clock: MovedClock, login: float, sent: list[str], attempts: int
+    bench: Bench, login: float, sent: list[str], attempts: int
 ) -> None:
     def slow(asked: Asked) -> Say:
         if asked.path == "/api/auth/login":
-            clock.now += login
+            bench.clock.now += login
             return Say({"token": "t1"})
-        clock.now += 0.5
+        bench.clock.now += 0.5
         return Say({"error": "Unauthorized"}, status=401)
 
     bench.script = slow
@@ -321,12 +311,12 @@ def test_a_login_counts_and_its_request_is_not_sent_too_late(
     assert variant.client.quota.remaining == 1000 - sent.count("dates")
 
 
-def test_what_is_sent_in_time_has_a_second(bench: Bench, clock: MovedClock) -> None:
+def test_what_is_sent_in_time_has_a_second(bench: Bench) -> None:
     """An answer that comes then is taken, and not thrown away for being a little late."""
 
     def slow(asked: Asked) -> Say:
         first = len(bench.asked) == 1
-        clock.now += 1.9 if first else 0.5
+        bench.clock.now += 1.9 if first else 0.5
         return Say(status=302, headers={"Location": f"{asked.path}a"}) if first else Say(DATES)
 
     bench.script = slow
@@ -349,8 +339,8 @@ def test_the_setting_that_ended_it_is_told(
     assert told in str(caught.value)
 
 
-def test_a_wait_that_the_service_asks_for_is_told(bench: Bench, clock: MovedClock) -> None:
-    clock.now = 1_768_478_400.0
+def test_a_wait_that_the_service_asks_for_is_told(bench: Bench) -> None:
+    bench.clock.now = 1_768_478_400.0
     bench.says(Say(status=503, headers={"Retry-After": "30"}))
     with pytest.raises(errors.ServerError) as caught:
         bench.open(retry=TWO_SECONDS).call("dates")

@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import pytest
 from tests.client.bench import Bench
-from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Asked, Say, Script, StandIn
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
@@ -343,7 +342,7 @@ def test_a_client_for_another_partner_shares_the_quota_and_the_login(bench: Benc
     assert north.client.quota.remaining == 2
 
 
-def test_options_change_only_the_new_client(bench: Bench, clock: MovedClock) -> None:
+def test_options_change_only_the_new_client(bench: Bench) -> None:
     bench.says(Say(DATES), Say(DATES), Say(status=503), Say(DATES))
     observer = Count()
     variant = bench.open(quota=QuotaPolicy(limit=5))
@@ -364,7 +363,7 @@ def test_options_change_only_the_new_client(bench: Bench, clock: MovedClock) -> 
     assert (observer.due_count, observer.send_count) == (2, 1)
     variant.call("dates")
     assert observer.due_count == 2
-    assert clock.sleeps == [0.5]
+    assert bench.clock.sleeps == [0.5]
 
 
 def test_a_timeout_of_its_own(bench: Bench) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.moved_clock import MovedClock
 from tests.client.notes import Notes
 from tests.client.one_export import CSV, FILE, OneExport, parquet
 from tests.client.stand_in import Asked, Say, StandIn
@@ -65,9 +64,7 @@ def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(export:
     assert len(export.asked) == 5
 
 
-def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_the_attempts_of_a_download_are_counted_as_they_were_sent(export: OneExport) -> None:
     """A new byte resets the waits; the number of the attempt counts on."""
     whole = {**CSV, "ETag": '"v1"'}
     gone = Say({"error": "busy"}, status=503)
@@ -77,7 +74,7 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
     assert isinstance(error.__cause__, errors.ServerError)
     assert error.attempts == len(export.asked) - 1 == 6
     assert [info.attempt for info in notes.of(RetryPlanned)] == [1, 2, 3, 4, 5]
-    assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
+    assert export.clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
 
 
 def test_a_gzip_file_without_its_end_is_found(export: OneExport) -> None:
@@ -278,7 +275,7 @@ def test_a_file_that_outgrows_what_was_announced_is_not_read_on(export: OneExpor
     ],
 )
 def test_a_file_that_is_not_there_yet_is_waited_for(
-    export: OneExport, clock: MovedClock, answer: dict[str, Any], status: int
+    export: OneExport, answer: dict[str, Any], status: int
 ) -> None:
     """As long as for an export, and not only as often as a failure is repeated."""
     notes = Notes()
@@ -289,7 +286,7 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     )
     export.variant = export.open(observer=notes, retry=RetryPolicy(attempts=2))
     assert export.fetch() == FILE
-    assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
+    assert export.clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
     assert [info.reason for info in notes.of(WaitStarted)] == ["the file is not ready yet"] * 5
 
 
@@ -297,12 +294,12 @@ def test_a_file_that_is_not_there_yet_is_waited_for(
     ("status", "kind"), [(404, errors.ExportExpired), (202, errors.DownloadError)]
 )
 def test_a_file_that_never_appears_is_waited_for_until_the_timeout(
-    export: OneExport, clock: MovedClock, status: int, kind: type[errors.AdAnalyticsError]
+    export: OneExport, status: int, kind: type[errors.AdAnalyticsError]
 ) -> None:
     export.offer(Say(status=status))
     export.variant = export.open(retry=RetryPolicy(attempts=2))
     export.fails(kind, timeout=60)
-    assert sum(clock.sleeps) == 60
+    assert sum(export.clock.sleeps) == 60
 
 
 @pytest.mark.parametrize(
@@ -322,15 +319,13 @@ def test_a_file_that_was_there_or_is_refused_has_expired_at_once(
     assert len(export.asked) <= 4
 
 
-def test_a_file_that_an_old_job_does_not_find_has_expired_at_once(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_file_that_an_old_job_does_not_find_has_expired_at_once(export: OneExport) -> None:
     export.offer(Say(status=404))
     job = export.order()
-    clock.now += 86_400
+    export.clock.now += 86_400
     with pytest.raises(errors.ExportExpired):
         export.download(job)
-    assert clock.sleeps == []
+    assert export.clock.sleeps == []
 
 
 ERROR = b'{"error": "gone"}'
@@ -386,30 +381,26 @@ def test_a_file_is_not_refused_for_its_looks(
 
 
 @pytest.mark.parametrize("status", [202, 503])
-def test_a_wait_beyond_the_timeout_does_not_start(
-    export: OneExport, clock: MovedClock, status: int
-) -> None:
+def test_a_wait_beyond_the_timeout_does_not_start(export: OneExport, status: int) -> None:
     export.offer(Say(status=status, headers={"Retry-After": "1000"}))
     export.fails((errors.DownloadError, errors.ServerError), timeout=60)
-    assert clock.sleeps == []
+    assert export.clock.sleeps == []
 
 
 @pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
 def test_a_limit_of_downloads_is_raised_where_waiting_is_not_wanted(
-    export: OneExport, clock: MovedClock, quota: QuotaPolicy
+    export: OneExport, quota: QuotaPolicy
 ) -> None:
     export.offer(Say(status=429, headers={"Retry-After": "1000"}))
     export.fails(errors.RateLimited, by=export.open(quota=quota))
-    assert clock.sleeps == []
+    assert export.clock.sleeps == []
 
 
-def test_a_limit_of_downloads_is_waited_for_and_announced(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_limit_of_downloads_is_waited_for_and_announced(export: OneExport) -> None:
     notes = Notes()
     export.offer(Say(status=429, headers={"Retry-After": "1000"}), Say(FILE, headers=CSV))
     export.fetch(by=export.open(observer=notes))
-    assert clock.sleeps == [1000.0]
+    assert export.clock.sleeps == [1000.0]
     assert [info.reason for info in notes.of(WaitStarted)] == ["the service asked to slow down"]
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.moved_clock import MovedClock
 from tests.client.notes import Notes
 from tests.client.one_export import CSV, FILE, PATH, OneExport, parquet
 from tests.client.stand_in import Asked, Say
@@ -467,7 +466,7 @@ def test_the_reference_server_may_name_the_file_in_its_first_answer(
     assert operations(server) == ["start_export", "download"]
 
 
-def test_a_status_address_is_asked_until_done(export: OneExport, clock: MovedClock) -> None:
+def test_a_status_address_is_asked_until_done(export: OneExport) -> None:
     working = {"status": "Queued", "status_url": "/st", "url": "/st"}
     export.says(
         bulk_export=[Say(working, status=202, headers={"Retry-After": "9"})],
@@ -475,7 +474,7 @@ def test_a_status_address_is_asked_until_done(export: OneExport, clock: MovedClo
         f_csv=[Say(FILE, headers=CSV)],
     )
     assert export.fetch() == FILE
-    assert clock.sleeps == [9.0, 1.5]
+    assert export.clock.sleeps == [9.0, 1.5]
     assert export.asked[1].headers["authorization"] == "Bearer secret-key"
 
 
@@ -569,16 +568,14 @@ def test_no_order_is_sent_a_third_time(
     assert [asked.method for asked in export.asked].count("POST") == posts
 
 
-def test_an_order_whose_repeat_fails_counts_as_repeated(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_an_order_whose_repeat_fails_counts_as_repeated(export: OneExport) -> None:
     export.stand_in.says(Say({"status": "queued"}, 202), Say(hang_up=True))
     job = export.order()
     with pytest.raises(errors.ProtocolError, match="no answer names an address to ask for it"):
         export.on(job, "wait", timeout=600)
     assert len(export.asked) == 2
     # The export got a minute to be done before the only repeat.
-    assert clock.sleeps[0] == 60.0
+    assert export.clock.sleeps[0] == 60.0
 
 
 @pytest.mark.parametrize("name", ["start_date", "endDate"])
@@ -613,24 +610,22 @@ def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(export: O
     assert export.fetch() == FILE
 
 
-def test_a_wait_of_nothing_is_not_a_busy_loop(export: OneExport, clock: MovedClock) -> None:
+def test_a_wait_of_nothing_is_not_a_busy_loop(export: OneExport) -> None:
     pending = {"status": "pending", "status_url": "/st"}
     export.stand_in.says(Say(pending, status=202, headers={"Retry-After": "0"}))
     job = export.order()
     with pytest.raises(errors.ExportTimeout):
         export.on(job, "wait", timeout=6)
-    assert clock.sleeps == [1.0, 1.5, 2.25, 1.25]
+    assert export.clock.sleeps == [1.0, 1.5, 2.25, 1.25]
 
 
-def test_a_used_up_quota_does_not_outlast_the_deadline(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_used_up_quota_does_not_outlast_the_deadline(export: OneExport) -> None:
     export.stand_in.says(Say({"status": "pending"}, status=202))
     export.variant = export.open(quota=QuotaPolicy(limit=1))
     job = export.order()
     with pytest.raises(errors.QuotaExceeded):
         export.on(job, "wait", timeout=60)
-    assert sum(clock.sleeps) <= 60
+    assert sum(export.clock.sleeps) <= 60
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5", None])
@@ -660,17 +655,15 @@ def test_an_outage_does_not_end_a_wait_that_has_time_left(
     assert export.on(job, "wait", timeout=600).done
 
 
-def test_a_pause_that_an_outage_asks_for_is_kept_between_polls(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_pause_that_an_outage_asks_for_is_kept_between_polls(export: OneExport) -> None:
     """Also one that is longer than the budget of a request, which the poll itself cannot wait."""
     job = export.queues(
         Say({"error": "deploying"}, status=503, headers={"Retry-After": "400"}),
         Say({"status": "done", "url": "/f"}),
     )
-    started = clock.now
+    started = export.clock.now
     assert export.on(job, "wait", timeout=600).done
-    assert clock.now - started > 400
+    assert export.clock.now - started > 400
     export.stand_in.says(Say({"error": "deploying"}, status=503, headers={"Retry-After": "400"}))
     with pytest.raises(errors.ServerError) as raised:
         export.variant.call("dates")
@@ -685,23 +678,17 @@ def test_a_pause_that_an_outage_asks_for_is_kept_between_polls(
     ],
 )
 def test_an_outage_that_lasts_is_raised_at_the_end_of_the_wait(
-    export: OneExport,
-    clock: MovedClock,
-    outage: dict[str, Any],
-    kind: type[errors.AdAnalyticsError],
-    words: str,
+    export: OneExport, outage: dict[str, Any], kind: type[errors.AdAnalyticsError], words: str
 ) -> None:
     job = export.queues(Say(**outage), status="running")
-    started = clock.now
+    started = export.clock.now
     with pytest.raises(kind, match=words):
         export.on(job, "wait", timeout=60)
-    assert 59 < clock.now - started < 62
+    assert 59 < export.clock.now - started < 62
     assert job.last_status.status_text == "running"
 
 
-def test_a_pause_that_was_asked_for_is_over_when_its_time_has_passed(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_pause_that_was_asked_for_is_over_when_its_time_has_passed(export: OneExport) -> None:
     export.says(
         bulk_export=[
             Say({"status": "queued", "status_url": "/st"}, 202, headers={"Retry-After": "120"})
@@ -711,17 +698,17 @@ def test_a_pause_that_was_asked_for_is_over_when_its_time_has_passed(
     job = export.order()
     with pytest.raises(errors.ExportTimeout, match="ask again in 120 s"):
         export.on(job, "wait", timeout=60)
-    clock.now += 50
+    export.clock.now += 50
     with pytest.raises(errors.ExportTimeout, match="ask again in 70 s"):
         export.on(job, "wait", timeout=60)
-    clock.now += 40
+    export.clock.now += 40
     assert export.on(job, "wait", timeout=60).done
-    assert clock.sleeps == [30.0]
+    assert export.clock.sleeps == [30.0]
     assert len(export.asked) == 2
 
 
 @pytest.mark.parametrize("way", ["wait", "download"])
-def test_the_last_status_of_a_wait_is_kept(export: OneExport, clock: MovedClock, way: str) -> None:
+def test_the_last_status_of_a_wait_is_kept(export: OneExport, way: str) -> None:
     """The order is not repeated once an answer gave the status address, and the text keeps it."""
     export.says(
         bulk_export=[
@@ -754,9 +741,7 @@ def test_a_failure_during_a_wait_is_kept(export: OneExport) -> None:
     assert job.last_status.reason == "disk full"
 
 
-def test_a_status_address_is_asked_for_the_file_of_what_is_done(
-    export: OneExport, clock: MovedClock
-) -> None:
+def test_a_status_address_is_asked_for_the_file_of_what_is_done(export: OneExport) -> None:
     """Some services say "done" a moment before they name the file."""
     early = {"status": "done", "status_url": "/st"}
     export.says(bulk_export=[Say(early)], st=[Say(early), Say({**early, "download_url": "/f.csv"})])
@@ -764,7 +749,7 @@ def test_a_status_address_is_asked_for_the_file_of_what_is_done(
     with pytest.raises(errors.ProtocolError, match="names no file"):
         export.on(job, "wait", timeout=60)
     assert len(export.on(job, "wait", timeout=60).files) == 1
-    assert clock.sleeps == [1.0, 1.0]
+    assert export.clock.sleeps == [1.0, 1.0]
     assert [asked.method for asked in export.asked] == ["POST", "GET", "GET"]
 
 
@@ -789,7 +774,7 @@ def test_a_job_that_is_done_at_once_is_asked_for_its_file(export: OneExport) -> 
     ],
 )
 def test_an_address_may_be_absent_until_the_object_exists(
-    export: OneExport, clock: MovedClock, first: dict[str, Any], status: int
+    export: OneExport, first: dict[str, Any], status: int
 ) -> None:
     """As presigned addresses are; asked again with growing pauses."""
     # Each time a file is asked for without the credential, and then once with it.
@@ -803,25 +788,25 @@ def test_an_address_may_be_absent_until_the_object_exists(
     assert (known.done, known.export_id) == (False, "e7")
     assert known.reason == f"its address answers {status} (not yet)"
     assert export.on(job, "wait", timeout=600).reason is None
-    assert clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
+    assert export.clock.sleeps == [1.0, 1.5, 2.25, 3.375, 5.0625]
     assert export.download(job) == FILE
 
 
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
 def test_an_address_where_nothing_ever_appears_has_expired_at_the_end_of_the_wait(
-    export: OneExport, clock: MovedClock, name: str
+    export: OneExport, name: str
 ) -> None:
     job = export.queues(Say(status=404), at=name, id="e7")
     for _ in range(2):
         with pytest.raises(errors.ExportExpired, match="within 60 s: its address answers 404"):
             export.on(job, "wait", timeout=60)
-    assert sum(clock.sleeps) == 120
+    assert sum(export.clock.sleeps) == 120
 
 
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
 @pytest.mark.parametrize("status", [404, 410])
 def test_an_address_that_has_answered_is_gone_at_once(
-    export: OneExport, clock: MovedClock, name: str, status: int
+    export: OneExport, name: str, status: int
 ) -> None:
     """Also in another process."""
     job = export.queues(Say({"status": "running"}, 202), Say(status=status), at=name, id="e7")
@@ -831,7 +816,7 @@ def test_an_address_that_has_answered_is_gone_at_once(
         with pytest.raises(errors.ExportExpired, match=r"no export e7 .*Start it again") as caught:
             export.on(each, "wait", timeout=600)
         assert (caught.value.export_id, caught.value.url) == ("e7", f"{export.stand_in.url}/st")
-    assert clock.sleeps == [1.0, 1.0]
+    assert export.clock.sleeps == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(

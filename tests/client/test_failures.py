@@ -13,7 +13,6 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from tests.client.bench import Bench
-from tests.client.moved_clock import MovedClock
 from tests.client.stand_in import Say
 from tests.client.variants import BOTH_LIBRARIES, OpenVariant, Variant
 
@@ -24,10 +23,10 @@ DATES = {"dates": ["2026-01-15"]}
 
 @BOTH_LIBRARIES
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
-def test_a_passing_error_is_tried_again(bench: Bench, clock: MovedClock, status: int) -> None:
+def test_a_passing_error_is_tried_again(bench: Bench, status: int) -> None:
     bench.says(Say(status=status), Say(DATES))
     assert len(bench.call("dates")) == 1
-    assert (len(bench.asked), clock.sleeps) == (2, [0.5])
+    assert (len(bench.asked), bench.clock.sleeps) == (2, [0.5])
 
 
 @pytest.mark.parametrize(
@@ -46,11 +45,11 @@ def test_a_damaged_answer_is_tried_again(bench: Bench, broken: dict[str, Any]) -
     assert len(bench.asked) == 2
 
 
-def test_an_error_whose_body_is_cut_is_that_error(bench: Bench, clock: MovedClock) -> None:
+def test_an_error_whose_body_is_cut_is_that_error(bench: Bench) -> None:
     text = {"error": "Too many requests were sent"}
     bench.says(Say(text, status=429, headers={"Retry-After": "9"}, cut=5), Say(DATES))
     assert len(bench.call("dates")) == 1
-    assert clock.sleeps == [9.0]
+    assert bench.clock.sleeps == [9.0]
     bench.says(Say(text, status=404, cut=5))
     with pytest.raises(errors.NotFound):
         bench.call("dates")
@@ -275,19 +274,19 @@ def test_no_place_of_an_answer_brings_the_credential_into_an_error(
     assert "secret-key" not in str(caught.value) + repr(vars(caught.value))
 
 
-def test_attempts_end(bench: Bench, clock: MovedClock) -> None:
+def test_attempts_end(bench: Bench) -> None:
     bench.says(Say({"error": "broken"}, status=503))
     with pytest.raises(errors.ServerError, match="broken") as caught:
         bench.call("dates")
-    assert (caught.value.attempts, clock.sleeps) == (3, [0.5, 1.0])
+    assert (caught.value.attempts, bench.clock.sleeps) == (3, [0.5, 1.0])
 
 
-def test_the_budget_ends_before_the_attempts(bench: Bench, clock: MovedClock) -> None:
+def test_the_budget_ends_before_the_attempts(bench: Bench) -> None:
     bench.says(Say(status=503, headers={"Retry-After": "40"}))
     variant = bench.open(retry=RetryPolicy(attempts=9, budget=100))
     with pytest.raises(errors.ServerError):
         variant.call("dates")
-    assert clock.sleeps == [40.0, 40.0]
+    assert bench.clock.sleeps == [40.0, 40.0]
 
 
 @BOTH_LIBRARIES
@@ -352,9 +351,9 @@ def dated(seconds: float) -> Say:
     ("away", "message"), [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")]
 )
 def test_a_clock_a_year_off_is_a_warning_once(
-    bench: Bench, clock: MovedClock, caplog: pytest.LogCaptureFixture, away: int, message: str
+    bench: Bench, caplog: pytest.LogCaptureFixture, away: int, message: str
 ) -> None:
-    bench.says(dated(clock.now + away))
+    bench.says(dated(bench.clock.now + away))
     bench.call("dates")
     bench.call("dates")
     bench.on(bench.client.with_options(timeout=5), "dates")
@@ -365,9 +364,9 @@ def test_a_clock_a_year_off_is_a_warning_once(
 
 @pytest.mark.parametrize("date", [0, HOUR, -HOUR, None])
 def test_an_hour_is_nothing_to_tell(
-    bench: Bench, clock: MovedClock, caplog: pytest.LogCaptureFixture, date: int | None
+    bench: Bench, caplog: pytest.LogCaptureFixture, date: int | None
 ) -> None:
-    bench.says(Say({"dates": []}) if date is None else dated(clock.now + date))
+    bench.says(Say({"dates": []}) if date is None else dated(bench.clock.now + date))
     bench.call("dates")
     assert not caplog.records
 

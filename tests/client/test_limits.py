@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from tests.client.bench import Bench
 from tests.client.frozen_time import FROZEN, Worker, most_in_an_hour, run_all
-from tests.client.moved_clock import MovedClock
 from tests.client.notes import Notes
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, Variant
@@ -29,8 +28,8 @@ DATES = {"dates": ["2026-01-15"]}
 
 
 @pytest.mark.parametrize("form", ["seconds", "date", "ratelimit", "reset", "epoch"])
-def test_429_waits_as_long_as_the_service_says(bench: Bench, clock: MovedClock, form: str) -> None:
-    until = clock.now + 120
+def test_429_waits_as_long_as_the_service_says(bench: Bench, form: str) -> None:
+    until = bench.clock.now + 120
     headers = {
         "seconds": {"Retry-After": "120", "RateLimit": '"hour";r=0;t=9'},
         "date": {"Retry-After": format_datetime(datetime.fromtimestamp(until, tz=UTC))},
@@ -40,13 +39,13 @@ def test_429_waits_as_long_as_the_service_says(bench: Bench, clock: MovedClock, 
     }[form]
     bench.says(Say({"error": "Too Many Requests"}, status=429, headers=headers), Say(DATES))
     assert len(bench.call("dates")) == 1
-    assert clock.sleeps == [120.0]
+    assert bench.clock.sleeps == [120.0]
 
 
-def test_403_with_retry_after_is_a_limit_too(bench: Bench, clock: MovedClock) -> None:
+def test_403_with_retry_after_is_a_limit_too(bench: Bench) -> None:
     bench.says(Say(status=403, headers={"Retry-After": "5"}), Say(DATES))
     bench.call("dates")
-    assert clock.sleeps == [5.0]
+    assert bench.clock.sleeps == [5.0]
 
 
 @pytest.mark.parametrize("quota", [QuotaPolicy(on_limit="raise"), QuotaPolicy(max_wait=60)])
@@ -59,24 +58,22 @@ def test_429_raises_where_waiting_is_not_allowed(bench: Bench, quota: QuotaPolic
     assert len(bench.asked) == 1
 
 
-def test_the_own_window_holds_without_any_header(bench: Bench, clock: MovedClock) -> None:
+def test_the_own_window_holds_without_any_header(bench: Bench) -> None:
     bench.says(Say(DATES))
     variant = bench.open(quota=QuotaPolicy(limit=3))
     for _ in range(4):
         variant.call("dates")
-    assert clock.sleeps == [3600.0]
+    assert bench.clock.sleeps == [3600.0]
     assert variant.client.quota.remaining == 2
 
 
-def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
-    bench: Bench, clock: MovedClock
-) -> None:
+def test_a_used_up_quota_raises_where_waiting_is_not_allowed(bench: Bench) -> None:
     bench.says(Say(DATES))
     variant = bench.open(quota=QuotaPolicy(limit=1, on_limit="raise"))
     variant.call("dates")
     with pytest.raises(errors.QuotaExceeded) as caught:
         variant.call("dates")
-    resumes_at = datetime.fromtimestamp(clock.now + 3600, tz=UTC)
+    resumes_at = datetime.fromtimestamp(bench.clock.now + 3600, tz=UTC)
     assert caught.value.resumes_at == resumes_at
     assert 'on_limit="wait"' in caught.value.remedy
     assert pickle.loads(pickle.dumps(caught.value)).resumes_at == resumes_at

@@ -259,11 +259,11 @@ def test_in_memory_nothing_is_written(bench: Bench) -> None:
     assert not list(Path(os.environ["XDG_STATE_HOME"]).iterdir())
 
 
-def test_a_429_holds_the_others_too(bench: Bench, clock: MovedClock) -> None:
+def test_a_429_holds_the_others_too(bench: Bench) -> None:
     bench.says(Say(status=429, headers={"Retry-After": "120"}), Say(DATES))
     with pytest.raises(errors.RateLimited):
         bench.open(quota=QuotaPolicy(on_limit="raise")).call("dates")
-    until = datetime.fromtimestamp(clock.now + 120, tz=UTC)
+    until = datetime.fromtimestamp(bench.clock.now + 120, tz=UTC)
     other = bench.open(quota=QuotaPolicy(on_limit="raise", reserve=10))
     assert other.client.quota.resumes_at == until
     with pytest.raises(errors.QuotaExceeded) as caught:
@@ -271,7 +271,7 @@ def test_a_429_holds_the_others_too(bench: Bench, clock: MovedClock) -> None:
     assert caught.value.resumes_at == until
     assert len(bench.asked) == 1
     bench.open().call("dates")
-    assert clock.sleeps == [120.0]
+    assert bench.clock.sleeps == [120.0]
 
 
 def test_threads_and_tasks_of_several_clients_share_one_limit(
@@ -364,7 +364,7 @@ def damaged(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["its head", "its last page", "cut", "something else", "emptied"])
 def test_a_damaged_file_counts_as_full_for_an_hour(
-    bench: Bench, clock: MovedClock, tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     bench.says(Say(DATES))
     with counting(bench.stand_in, tmp_path, limit=50) as client:
@@ -380,7 +380,7 @@ def test_a_damaged_file_counts_as_full_for_an_hour(
             variant.call("dates")
     (message,) = caplog.messages
     assert "was damaged; all requests of this hour count as used up" in message
-    clock.now += 3600
+    bench.clock.now += 3600
     assert [variant.client.quota.remaining for variant in (first, second)] == [50, 50]
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from tests.client.bench import Bench
-from tests.client.moved_clock import MovedClock
 from tests.client.one_export import CSV, FILE, OneExport
 from tests.client.stand_in import Asked, Say, StandIn
 from tests.client.variants import OpenVariant, SyncVariant, Variant
@@ -53,7 +52,7 @@ def test_a_job_goes_on_from_its_text(export: OneExport) -> None:
 
 @pytest.mark.parametrize("way", ["text", "pickle"])
 def test_a_saved_job_keeps_the_pause_that_the_service_asked_for(
-    export: OneExport, clock: MovedClock, way: str
+    export: OneExport, way: str
 ) -> None:
     export.stand_in.says(
         Say({"status": "queued", "status_url": "/st"}, 202, headers={"Retry-After": "120"}),
@@ -62,9 +61,9 @@ def test_a_saved_job_keeps_the_pause_that_the_service_asked_for(
     job = export.order()
     later = again(export.variant, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
     assert later.last_status.answered_at == job.last_status.answered_at
-    clock.now += 50
+    export.clock.now += 50
     assert export.on(later, "wait", timeout=600).done
-    assert clock.sleeps == [70.0]
+    assert export.clock.sleeps == [70.0]
 
 
 def test_a_text_of_an_earlier_version_knows_no_pause(export: OneExport) -> None:
