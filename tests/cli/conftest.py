@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.run import NOON
 
 from adanalytics_client import Client
+from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer, Sample
 
@@ -35,6 +37,15 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "folder"
     made.mkdir()
     return made
+
+
+@pytest.fixture
+def noon(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let it be noon for clients and the server, too."""
+    service.clock.set(NOON)
+    monkeypatch.setattr(SystemClock, "time", lambda _: NOON.timestamp())
+    yield
+    service.reset()
 
 
 @pytest.fixture(scope="session")

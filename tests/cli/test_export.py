@@ -158,6 +158,7 @@ def test_split(split: str, requests: int) -> None:
     assert result.stderr.count("GET ") == requests + count
 
 
+@pytest.mark.usefixtures("noon")
 def test_today_is_asked_for_the_hours_that_have_begun(service: LocalServer) -> None:
     """It is noon. No event came, so the days that have data are looked up, too."""
     service.journal.clear()

@@ -169,6 +169,7 @@ def test_end_before_start() -> None:
         period(AT_NOON, Period.parse("today", TODAY), Period.parse("yesterday", TODAY))
 
 
+@pytest.mark.usefixtures("noon")
 def test_days_to_come_are_not_asked_for(service: LocalServer, folder: Path) -> None:
     """It is noon on 2026-01-20."""
     service.journal.clear()
