@@ -5,7 +5,7 @@ import pickle
 import subprocess
 import sys
 from contextlib import closing
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +171,23 @@ def test_only_before_leaves_out_hours_that_have_not_begun(
     assert len(bench.asked) == requests - 1
     with pytest.raises(ConfigurationError, match="has no time zone"):
         query.only_before(datetime(2026, 1, 16))  # noqa: DTZ001  # that is the mistake
+
+
+@pytest.mark.parametrize("split", ["hourly", "daily", "none", "auto"])
+@pytest.mark.parametrize("day", [14, 15])
+def test_hours_and_days_that_were_left_out_are_not_missing(
+    reference_variant: Variant, tmp_path: Path, day: int, split: str
+) -> None:
+    """The service has events of 2026-01-15 and 16."""
+    variant, noon = reference_variant, datetime(2026, 1, day, 12, tzinfo=UTC)
+    query = variant.client.events("2026-01-14", "2026-01-16", split=split, check="always")
+    # Without hours, whole days are requested.
+    end = noon + timedelta(hours=1 if split == "hourly" else 12)
+    events = [row for row in variant.all_of(query.rows()) if row["event_time"] < f"{end:%FT%H}"]
+    some = query.only_before(noon)
+    assert variant.on(some, "write", tmp_path / "some.jsonl") == len(events)
+    none = query.only_days(["2026-01-14"])
+    assert variant.on(none, "write", tmp_path / "none.jsonl") == 0
 
 
 def test_another_process_goes_on(reference: LocalServer) -> None:

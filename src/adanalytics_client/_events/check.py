@@ -69,6 +69,7 @@ class Comparison(NamedTuple):
         final: whether slices have been read on already.
         failures: what the service could not tell of these days before.
         is_stored: whether the events are of a dataset, so that days that differ are to be named.
+        is_partial: whether only some days of the range were chosen.
     """
 
     start: date
@@ -88,6 +89,7 @@ class Comparison(NamedTuple):
     final: bool = False
     failures: frozenset[Resource] = frozenset()
     is_stored: bool = False
+    is_partial: bool = False
 
     def __str__(self) -> str:
         return str(Slice(self.start, self.end, self.hour))
@@ -128,6 +130,7 @@ class PullCheck:
         self._is_filtered = is_cut or bool(plan.params)
         covers = not (self._is_filtered or is_bounded or position.is_partial)
         self._is_comparable = covers and check != "none"
+        self._is_partial = position.is_partial
         self._is_resumed = position.passed > 0 or position.opened > 0
         # What an earlier run knew of its slices is not known any more.
         self._was_in_doubt = bool(position.doubt)
@@ -213,6 +216,7 @@ class PullCheck:
             first=next((end.first for end in ends if end.rows), b""),
             is_identified=all(end.is_identified for end in ends if end.rows),
             final=not (first and self._strict),
+            is_partial=self._is_partial,
         )
         looks_for_days = (
             first

@@ -37,7 +37,7 @@ def find_omission(session: Session, pull: Comparison) -> Operation[str]:
         for day in sorted({*(data_days or days_between(pull.start, pull.end))})
         if pull.start <= day <= pull.end
         and day < first_open
-        and (day in empty or not days or not days[0] <= day <= days[-1])
+        and (day in empty or not (pull.is_partial or (days and days[0] <= day <= days[-1])))
     ]
     # A page shows only some of its days. Only a day without any event in a whole query is known to
     # be missing; about the others, the service is asked once more.
