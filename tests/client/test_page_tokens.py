@@ -184,7 +184,7 @@ def test_hours_and_days_that_were_left_out_are_not_missing(
     # Without hours, whole days are requested.
     end = noon + timedelta(hours=1 if split == "hourly" else 12)
     events = [row for row in variant.all_of(query.rows()) if row["event_time"] < f"{end:%FT%H}"]
-    some = query.only_before(noon)
+    some = query.only_before(noon).only_before(noon + timedelta(days=30))
     assert variant.on(some, "write", tmp_path / "some.jsonl") == len(events)
     none = query.only_days(["2026-01-14"])
     assert variant.on(none, "write", tmp_path / "none.jsonl") == 0

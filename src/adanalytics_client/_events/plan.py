@@ -224,6 +224,8 @@ class Plan:
                 f"{moment} has no time zone.", remedy="Pass datetime.now(UTC) or the like."
             )
         local = moment.astimezone(zone)
+        # Two moments hold together, as two choices of days do.
+        local = min(local, self.before or local)
         ranges = tuple(begun(self.ranges, local, self.hour))
         slices = slices_of(ranges, self.hour)
         return replace(self, before=local, ranges=ranges, slices=slices)
