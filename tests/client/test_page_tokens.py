@@ -173,6 +173,26 @@ def test_only_before_leaves_out_hours_that_have_not_begun(
         query.only_before(datetime(2026, 1, 16))  # noqa: DTZ001  # that is the mistake
 
 
+class OtherDay(date):
+    pass
+
+
+class OtherTime(datetime):
+    """A time as those of pendulum, which Airflow passes to its tasks."""
+
+    def date(self) -> date:
+        return OtherDay(self.year, self.month, self.day)
+
+
+def test_a_time_may_be_of_another_class(reference_variant: Variant) -> None:
+    days = ("2026-01-15", "2026-01-16")
+    query = reference_variant.client.events(*days, split="daily", per_page=1000)
+    some = query.only_before(OtherTime(2026, 1, 15, 12, tzinfo=UTC))
+    first, last = reference_variant.all_of(some.pages())
+    (rest,) = reference_variant.pages(*days, split="daily", resume=first.token)
+    assert rest.rows == last.rows
+
+
 @pytest.mark.parametrize("split", ["hourly", "daily", "none", "auto"])
 @pytest.mark.parametrize("day", [14, 15])
 def test_hours_and_days_that_were_left_out_are_not_missing(

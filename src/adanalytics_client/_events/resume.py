@@ -18,6 +18,8 @@ from .paging import Cursor
 from .plan import DateRange, Plan, Slice, in_words, slices_of
 
 _PREFIX = "adanalytics-5."
+# Of a day of another class, such as that of pendulum or freezegun, by its text.
+_encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class Position(Hidden, frozen=True):
@@ -93,7 +95,7 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
     # differently. A later run does not know earlier attempts.
     cursors = tuple(replace(cursor, attempt=0) for cursor in position.open)
     rest = replace(position, slices=(), open=cursors, plan=None)
-    text = zlib.compress(msgspec.json.encode(Token(_Query.of(plan, partner), rest)))
+    text = zlib.compress(_encode(Token(_Query.of(plan, partner), rest)))
     return _PREFIX + base64.urlsafe_b64encode(_checksum(text) + text).rstrip(b"=").decode()
 
 

@@ -66,6 +66,17 @@ def test_a_closed_client_is_refused(client: Client, dataset: Dataset, requests: 
             call(client)
 
 
+class OtherTime(datetime):
+    """A time as those of pandas and pendulum."""
+
+
+def test_its_clock_may_return_times_of_another_class(client: Client, tmp_path: Path) -> None:
+    now = OtherTime(2026, 1, 20, tzinfo=UTC)
+    dataset = Dataset(tmp_path / "events", clock=lambda: now)
+    assert dataset.sync(client, "2026-01-15").events == 300
+    assert dataset.sync(client, "2026-01-15").wanted == 0
+
+
 def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
     dataset = Dataset(tmp_path / "events", format="jsonl")
     planned = dataset.plan(client, "2026-01-15")

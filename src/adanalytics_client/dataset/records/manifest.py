@@ -39,7 +39,8 @@ class Damaged(ValueError):
 
 def seal(record: object) -> bytes:
     """Encode a record as one line of JSON that holds its own checksum."""
-    plain = msgspec.to_builtins(record, str_keys=True)
+    # A time of another class, such as that of pandas or freezegun, is written as its text.
+    plain = msgspec.to_builtins(record, str_keys=True, enc_hook=str)
     return _text({**plain, _CHECKSUM: _digest(plain)}).encode() + b"\n"
 
 
