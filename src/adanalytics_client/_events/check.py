@@ -70,6 +70,8 @@ class Comparison(NamedTuple):
         failures: what the service could not tell of these days before.
         is_stored: whether the events are of a dataset, so that days that differ are to be named.
         is_partial: whether only some days of the range were chosen.
+        cut_day: the day of which hours, and behind which days, were left out: as if they were not
+            over.
     """
 
     start: date
@@ -90,6 +92,7 @@ class Comparison(NamedTuple):
     failures: frozenset[Resource] = frozenset()
     is_stored: bool = False
     is_partial: bool = False
+    cut_day: date = date.max
 
     def __str__(self) -> str:
         return str(Slice(self.start, self.end, self.hour))
@@ -109,7 +112,6 @@ class PullCheck:
         check: when to request the count.
         is_output: whether the pull becomes a file.
         is_bounded: whether the pull ends after a number of events.
-        is_cut: whether days, or hours of days, that are over were left out at its end.
         strict: whether a difference is an error, or only a warning.
     """
 
@@ -121,14 +123,12 @@ class PullCheck:
         check: Check = "auto",
         is_output: bool = False,
         is_bounded: bool = False,
-        is_cut: bool = False,
         strict: bool = True,
     ) -> None:
         self._plan = plan
         self._check = check
         self._is_always = check == "always" or (check == "auto" and is_output)
-        self._is_filtered = is_cut or bool(plan.params)
-        covers = not (self._is_filtered or is_bounded or position.is_partial)
+        covers = not plan.params and not is_bounded and not position.is_partial
         self._is_comparable = covers and check != "none"
         self._is_partial = position.is_partial
         self._is_resumed = position.passed > 0 or position.opened > 0
@@ -199,6 +199,9 @@ class PullCheck:
         ends = self._ends.values()
         days = sorted({day for end in ends for day in end.days})
         typed = [end.is_typed for end in ends if end.rows]
+        # A resumed pull knows its ranges only; with auto, these have their hours later.
+        cut_days = [part.end for part in plan.ranges if part.hours < 24]
+        cut_days += [plan.before.date()] if plan.before else []
         pull = Comparison(
             # All days: of a resumed pull, the plan has only the slices that were left.
             plan.start,
@@ -217,11 +220,12 @@ class PullCheck:
             is_identified=all(end.is_identified for end in ends if end.rows),
             final=not (first and self._strict),
             is_partial=self._is_partial,
+            cut_day=min(cut_days, default=date.max),
         )
         looks_for_days = (
             first
             and self._check != "none"
-            and not (self._is_resumed or self._is_filtered)
+            and not (self._is_resumed or plan.params)
             and (not self._arrived or (self._is_comparable and pull.empty_days))
         )
         return pull if is_counted or looks_for_days else None

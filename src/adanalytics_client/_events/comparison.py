@@ -131,7 +131,7 @@ def compare_days(
 
 
 def _compare_range(session: Session, pull: Comparison) -> Operation[Sequence[tuple[Span, int]]]:
-    first_open = first_open_day(session)
+    first_open = first_open_day(session, pull.cut_day)
     days, is_open = Slice(pull.start, pull.end), pull.end >= first_open
     total = None
     if pull.is_blind and not is_open:
@@ -264,7 +264,7 @@ def _compare_hour(session: Session, pull: Comparison, hour: int) -> Operation[No
     """Check that the service neither cuts the pages of an hour, nor ignores the hour."""
     days = Slice(pull.start, pull.end, hour)
     # Without a total, a service that cuts its pages shows it only by an event behind the last.
-    if pull.is_blind and pull.end < first_open_day(session):
+    if pull.is_blind and pull.end < first_open_day(session, pull.cut_day):
         place = yield from request_place(session, days, pull.events + 1)
         if len(place):
             raise difference(pull, f"more than {counted(pull.events, 'event')}")
@@ -314,7 +314,7 @@ def _compare_with_summary(session: Session, pull: Comparison) -> Operation[bool]
     counts = yield from request_counts(session, pull.start, pull.end)
     if counts is None:
         return False
-    first_open = first_open_day(session)
+    first_open = first_open_day(session, pull.cut_day)
     days = [day for day in days_between(pull.start, pull.end) if day < first_open]
     total = sum(counts.get(day, 0) for day in days)
     if total > pull.events:

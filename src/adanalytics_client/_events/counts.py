@@ -68,9 +68,9 @@ class NotCounted(Exception):
     """
 
 
-def first_open_day(session: Session) -> date:
-    """Return the first day of which events may still arrive."""
-    return (session.config.service.now(session.clock.time()) - LATENESS).date()
+def first_open_day(session: Session, cut_day: date = date.max) -> date:
+    """Return the first day of which events may still arrive, or the day that a pull cuts off."""
+    return min((session.config.service.now(session.clock.time()) - LATENESS).date(), cut_day)
 
 
 def request_total(

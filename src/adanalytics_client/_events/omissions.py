@@ -25,7 +25,7 @@ def find_omission(session: Session, pull: Comparison) -> Operation[str]:
     """
     if pull.hour is not None:
         return (yield from _find_omission_of_hour(session, pull))
-    empty, days, first_open = pull.empty_days, pull.days, first_open_day(session)
+    empty, days, first_open = pull.empty_days, pull.days, first_open_day(session, pull.cut_day)
     # With events of the first and the last day, only a day between them can be missing; one that is
     # not over may still be empty.
     is_all = days and (days[0], days[-1]) == (pull.start, pull.end)
@@ -79,7 +79,7 @@ def _find_omission_of_hour(session: Session, pull: Comparison) -> Operation[str]
     Raises:
         ProtocolError: when a query of that hour alone has an event.
     """
-    empty, first_open = pull.empty_days, first_open_day(session)
+    empty, first_open = pull.empty_days, first_open_day(session, pull.cut_day)
     ends = (*(span.start for span in pull.spans[:1]), *(span.end for span in pull.spans[-1:]))
     for day in dict.fromkeys(ends):
         if day not in empty or day >= first_open:
@@ -132,7 +132,7 @@ def _find_part(
     Args:
         days: the days that may have been left out.
     """
-    day_step, first_open = timedelta(1), first_open_day(session)
+    day_step, first_open = timedelta(1), first_open_day(session, pull.cut_day)
     last_days, first_days = days[-1:], days[:1]
     if pull.days:
         last_days = [day for day in days if day > pull.days[-1]][:1]

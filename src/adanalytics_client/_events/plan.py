@@ -320,21 +320,6 @@ def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> It
             yield replace(part, start=today, end=today, hours=min(part.hours, moment.hour + 1))
 
 
-def is_cut(plan: Plan, first_open: date) -> bool:
-    """Return whether a plan leaves out hours or days at its end, before the day `first_open`.
-
-    They had not begun when the pull did, which may be resumed when they are over.
-    """
-    over = min(plan.end, first_open - timedelta(days=1))
-    # With auto, the ranges have their hours later.
-    if plan.before is not None and plan.before.date() <= over:
-        return True
-    if plan.days is not None or not plan.ranges:
-        return False
-    last = plan.ranges[-1]
-    return last.end < over or (last.hours < 24 and last.end <= over)
-
-
 def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateRange]:
     """Reduce ranges to runs of these days; a gap inside a whole query costs no request."""
     for part in ranges:

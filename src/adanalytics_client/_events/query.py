@@ -22,11 +22,11 @@ from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, Prot
 from .auto import Planner
 from .check import Comparison, PullCheck
 from .comparison import compare
-from .counts import count_pull, first_open_day
+from .counts import count_pull
 from .dedupe import Deduplicator, SeenEvents, check_seen
 from .fanout import Fetched, Job, PageFanout
 from .page import FetchedPage, Page, TextPage
-from .plan import LARGEST_PAGE, Plan, Slice, is_cut, make_plan
+from .plan import LARGEST_PAGE, Plan, Slice, make_plan
 from .reader import PageReader
 from .resume import Position, read_token, token_of
 from .slice import OnDrift, SliceRules
@@ -125,7 +125,6 @@ class PullRun:
             check=request.check,
             is_output=is_output,
             is_bounded=request.max_events is not None,
-            is_cut=is_cut(plan, first_open_day(session)),
             strict=request.on_drift == "raise",
         )
         self.fanout: Fanout[Job, Fetched, FetchedPage] = PageFanout(
