@@ -176,7 +176,9 @@ def sync(
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(invocation, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:
-            plan = dataset.plan(client, first, last, via=via, repull=repull, moved_from=moved_from)
+            plan = dataset.plan(
+                client, first, last, via=via, repull=repull, moved_from=moved_from, check=check
+            )
             progress.finish()
             show_dry_run(plan, client.quota, progress.requests, repetition, invocation)
             return

@@ -295,6 +295,7 @@ class Dataset:
         via: Via = "auto",
         repull: int = 0,
         moved_from: str | None = None,
+        check: Check = "auto",
     ) -> SyncPlan:
         """Return what a sync would pull and what it would cost; nothing is pulled or written.
 
@@ -306,6 +307,7 @@ class Dataset:
             via: as for `sync`.
             repull: as for `sync`.
             moved_from: as for `sync`.
+            check: as for `sync`.
 
         Raises:
             ConfigurationError, DatasetError, AdAnalyticsError: as for `sync`.
@@ -315,12 +317,13 @@ class Dataset:
             >>> len(plan.hours), plan.events, plan.requests
             (24, 290, 6)
         """
+        check_choice("check", check, Check)
         _check_pull(via, repull)
         import_extra("pyarrow")
         from .sync import plan
 
         with self._open_update(client, start, end, moved_from, dry=True) as update:
-            return plan(update, via=via, repull=repull)
+            return plan(update, via=via, repull=repull, check=check)
 
     @contextmanager
     def _open_update(

@@ -112,9 +112,10 @@ def sync(
         update.take_names([day for day in needs.days if contents.manifest.day(day).rows])
 
 
-def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
+def plan(update: Update, *, via: Via, repull: int = 0, check: Check = "auto") -> SyncPlan:
     """Find the needed hours, as `sync` does, and estimate the requests; pull and write nothing."""
-    needs, store = _find_needs(update, via, repull, is_counted=True), update.contents.store
+    is_counted, store = check != "none", update.contents.store
+    needs = _find_needs(update, via, repull, is_counted=is_counted)
     service, restated = needs.service, dict.fromkeys(_differing(update, needs), Reason.RESTATED)
     reasons = needs.asked | restated
     starts = _usable(list_started(store), reasons, service)
@@ -144,7 +145,8 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     pulls = most_requests(queries, service, store, events, rest)
     doubtful = (day for day, need in needs.days.items() if need.doubtful)
     days = {*doubtful, *(hour.day for hour in reasons)}
-    counts = runs_to_count(service, [day for day in days if Hour(day, 23).is_over(update.now())])
+    over = [day for day in days if is_counted and Hour(day, 23).is_over(update.now())]
+    counts = runs_to_count(service, over)
     with_events = [d for d in needs.days if service.state(d).has_data or record_of(d).rows]
     names, fields = read_names(store), update.contents.identity.names
     spans = spans_without_names(names, with_events if days else (), columns, fields)
@@ -166,7 +168,7 @@ def plan(update: Update, *, via: Via, repull: int = 0) -> SyncPlan:
     )
 
 
-def _find_needs(update: Update, via: Via, repull: int, *, is_counted: bool = False) -> Needs:
+def _find_needs(update: Update, via: Via, repull: int, *, is_counted: bool) -> Needs:
     """Find the hours to pull; of a large restated day, only those whose number of events moved.
 
     The price of the day is that of its pages: an export costs fewer requests, but brings all of its
