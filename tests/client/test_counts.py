@@ -1006,6 +1006,47 @@ def test_hours_of_a_day_that_is_over_may_be_left_out(
         assert marks(pull(variant, query, how, tmp_path)) == marks(rows)
 
 
+@pytest.mark.parametrize(
+    ("split", "day", "hour", "most"),
+    [
+        ("hourly", 15, 23, {"2026-01-15 20": 1}),
+        ("hourly", 16, 12, {"2026-01-15 20": 1}),
+        ("hourly", 16, 23, {"2026-01-16 20": 1}),
+        ("daily", 16, 0, {"2026-01-16": 1}),
+    ],
+)
+def test_days_before_the_moment_are_compared(
+    variant: Variant, service: Service, split: str, day: int, hour: int, most: dict[str, int]
+) -> None:
+    service.most = most
+    moment = datetime(2026, 1, day, hour, 30, tzinfo=UTC)
+    query = variant.client.events(*DAYS, split=split, check="always").only_before(moment)
+    with pytest.raises(ProtocolError, match="The service counts"):
+        variant.all_of(query.rows())
+
+
+@pytest.mark.parametrize(
+    ("split", "hour", "moment", "cut"),
+    [
+        ("hourly", None, "2026-01-15T22:59", "2026-01-15"),
+        ("hourly", None, "2026-01-15T23:00", "2026-01-16"),
+        ("hourly", None, "2026-01-16T23:00", None),
+        ("auto", None, "2026-01-15T22:59", "2026-01-15"),
+        ("daily", None, "2026-01-15T00:00", "2026-01-16"),
+        ("none", None, "2026-01-16T00:00", None),
+        ("hourly", 5, "2026-01-15T04:59", "2026-01-15"),
+        ("hourly", 5, "2026-01-15T05:00", "2026-01-16"),
+        ("hourly", None, "9999-12-31T23:59", None),
+    ],
+)
+def test_the_day_that_a_moment_cuts(
+    variant: Variant, split: str, hour: int | None, moment: str, cut: str | None
+) -> None:
+    query = variant.client.events(*DAYS, split=split, hour=hour)
+    plan = query.only_before(datetime.fromisoformat(f"{moment}+00:00")).plan
+    assert plan.cut_day == (date.fromisoformat(cut) if cut else date.max)
+
+
 def test_hours_that_had_not_begun_may_be_left_out_by_a_pull_that_is_resumed_later(
     variant: Variant, service: Service, clock: MovedClock
 ) -> None:

@@ -70,8 +70,7 @@ class Comparison(NamedTuple):
         failures: what the service could not tell of these days before.
         is_stored: whether the events are of a dataset, so that days that differ are to be named.
         is_partial: whether only some days of the range were chosen.
-        cut_day: the day of which hours, and behind which days, were left out: as if they were not
-            over.
+        cut_day: the day from which on hours or days were left out: as if they were not over.
     """
 
     start: date
@@ -199,9 +198,6 @@ class PullCheck:
         ends = self._ends.values()
         days = sorted({day for end in ends for day in end.days})
         typed = [end.is_typed for end in ends if end.rows]
-        # A resumed pull knows its ranges only; with auto, these have their hours later.
-        cut_days = [part.end for part in plan.ranges if part.hours < 24]
-        cut_days += [plan.before.date()] if plan.before else []
         pull = Comparison(
             # All days: of a resumed pull, the plan has only the slices that were left.
             plan.start,
@@ -220,7 +216,7 @@ class PullCheck:
             is_identified=all(end.is_identified for end in ends if end.rows),
             final=not (first and self._strict),
             is_partial=self._is_partial,
-            cut_day=min(cut_days, default=date.max),
+            cut_day=plan.cut_day,
         )
         looks_for_days = (
             first

@@ -230,6 +230,22 @@ class Plan:
         slices = slices_of(ranges, self.hour)
         return replace(self, before=local, ranges=ranges, slices=slices)
 
+    @property
+    def cut_day(self) -> date:
+        """The first day that `only_before` left out, wholly or in part; `date.max` for none."""
+        # A resumed plan has its ranges only.
+        days = [part.end for part in self.ranges if part.hours < 24 and self.hour is None]
+        if self.before:
+            day, last = self.before.date(), self.hour
+            if last is None:
+                # With auto, a day may yet be divided into hours.
+                last = 23 if self.split in {"hourly", "auto"} else 0
+            if self.before.hour < last:
+                days.append(day)
+            elif day < self.end:
+                days.append(day + timedelta(1))
+        return min(days, default=date.max)
+
     def __str__(self) -> str:
         slice_ = Slice(self.start, self.end)
         return (
