@@ -42,8 +42,9 @@ _SHORTEST_FRACTION = "^(?:0(?:[.]0)?|-?(?:0[.][0-9]*[1-9]|[1-9][0-9]*(?:[.](?:0|
 # With the small ones as Python and JavaScript write them: 5e-05 and 5e-7.
 _FLOAT = f"{_SHORTEST_FRACTION}|^-?[1-9](?:[.][0-9]*[1-9])?e-[0-9]+$"
 _FLAG = "^(?:true|false)$"
-# Of a column with flags so far: as a flag, a text of another column would lose its spelling.
-_SPELLED_FLAG = f"^(?i:{'|'.join(FLAGS)})$"
+# Of a column with flags so far: as a flag, a text of another column would lose its spelling. A 1 or
+# 0 may be one of several numbers.
+_SPELLED_FLAG = f"^(?i:{'|'.join(filter(str.isalpha, FLAGS))})$"
 
 
 def learn(
