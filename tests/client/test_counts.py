@@ -1025,6 +1025,18 @@ def test_days_before_the_moment_are_compared(
         variant.all_of(query.rows())
 
 
+@pytest.mark.parametrize("split", SPLITS)
+def test_days_that_are_left_out_stay_so_in_a_pull_that_is_resumed(
+    variant: Variant, service: Service, split: str
+) -> None:
+    moment = datetime(2026, 1, 15, 23, 30, tzinfo=UTC)
+    query = variant.client.events(*DAYS, split=split, per_page=40, check="always")
+    pages = variant.all_of(query.only_before(moment).pages())
+    size = {"split": split, "per_page": 40, "check": "always"}
+    arrived = variant.pages(*DAYS, resume=pages[0].token, **size)
+    assert len(arrived) == len(pages) - 1 > 0
+
+
 @pytest.mark.parametrize(
     ("split", "hour", "moment", "cut"),
     [

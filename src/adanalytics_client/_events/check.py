@@ -129,7 +129,7 @@ class PullCheck:
         self._is_always = check == "always" or (check == "auto" and is_output)
         covers = not plan.params and not is_bounded and not position.is_partial
         self._is_comparable = covers and check != "none"
-        self._is_partial = position.is_partial
+        self._is_partial, self._cut_day = position.is_partial, position.cut_day
         self._is_resumed = position.passed > 0 or position.opened > 0
         # What an earlier run knew of its slices is not known any more.
         self._was_in_doubt = bool(position.doubt)
@@ -216,7 +216,7 @@ class PullCheck:
             is_identified=all(end.is_identified for end in ends if end.rows),
             final=not (first and self._strict),
             is_partial=self._is_partial,
-            cut_day=plan.cut_day,
+            cut_day=self._cut_day,
         )
         looks_for_days = (
             first

@@ -155,8 +155,9 @@ class PageFanout:
         elif isinstance(outcome, Position):
             # Only the single slice of an auto plan is replaced, and only once.
             self._open.remove(slice_)
-            is_partial = self._position.is_partial
-            self._position, self._opened = replace(outcome, is_partial=is_partial), 0
+            slices, ranges, plan = outcome.slices, outcome.ranges, outcome.plan
+            self._position = replace(self._position, slices=slices, ranges=ranges, plan=plan)
+            self._opened = 0
         else:
             self._receive(slice_, cast("FetchedPage", outcome))
         if isinstance(outcome, Position | FetchedPage) and outcome.plan:

@@ -233,18 +233,15 @@ class Plan:
     @property
     def cut_day(self) -> date:
         """The first day that `only_before` left out, wholly or in part; `date.max` for none."""
-        # A resumed plan has its ranges only.
-        days = [part.end for part in self.ranges if part.hours < 24 and self.hour is None]
-        if self.before:
-            day, last = self.before.date(), self.hour
-            if last is None:
-                # With auto, a day may yet be divided into hours.
-                last = 23 if self.split in {"hourly", "auto"} else 0
-            if self.before.hour < last:
-                days.append(day)
-            elif day < self.end:
-                days.append(day + timedelta(1))
-        return min(days, default=date.max)
+        if self.before is None:
+            return date.max
+        day, last = self.before.date(), self.hour
+        if last is None:
+            # With auto, a day may yet be divided into hours.
+            last = 23 if self.split in {"hourly", "auto"} else 0
+        if self.before.hour < last:
+            return day
+        return day + timedelta(1) if day < self.end else date.max
 
     def __str__(self) -> str:
         slice_ = Slice(self.start, self.end)

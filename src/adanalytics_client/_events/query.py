@@ -115,7 +115,7 @@ class PullRun:
     def __init__(self, pull: Pull[M], session: Session, *, is_output: bool = False) -> None:
         request, plan, config = pull.request, pull.plan, session.config
         position = pull.position or Position(
-            plan.slices, plan.ranges, is_partial=plan.days is not None
+            plan.slices, plan.ranges, is_partial=plan.days is not None, cut_day=plan.cut_day
         )
         deduplicator = None if request.seen is None else Deduplicator(request.seen)
         self.commit: Callable[[], None] = deduplicator.commit if deduplicator else lambda: None

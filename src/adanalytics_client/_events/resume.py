@@ -34,6 +34,7 @@ class Position(Hidden, frozen=True):
         arrived: the events of the yielded pages; `seen=` may have left some out.
         doubt: why the pull may be incomplete so far, in words; empty for no doubt.
         is_partial: whether only some days of the range were chosen.
+        cut_day: the first day that `only_before` left out, wholly or in part.
         plan: the requests and events of the slices, if auto has just chosen them.
     """
 
@@ -45,6 +46,7 @@ class Position(Hidden, frozen=True):
     arrived: int = 0
     doubt: str = ""
     is_partial: bool = False
+    cut_day: date = date.max
     plan: PullPlanned | None = None
 
     def left(self) -> tuple[Slice, ...]:
