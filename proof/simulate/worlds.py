@@ -292,11 +292,18 @@ class Scenario:
         for each in again:
             self.world.after(60.0 + self.pick.below(3), partial(self._launch, *each))
 
+    # With a new steady clock and a wall clock that was set, nothing tells how long a hold lasts. So
+    # a machine has one of both.
+
     def _reboot(self) -> None:
+        if self.world.wall_error:
+            return
         self.world.booted = self.world.now + 30.0
         self.world.say(lambda: "the machine starts anew")
 
     def _set_clock(self) -> None:
+        if self.world.booted > self.world.began:
+            return
         self.world.wall_error += self.pick.of((-90.0, 90.0, 86_400.0, -86_400.0))
         self.world.say(lambda: f"the wall clock is {self.world.wall_error:.0f} s ahead")
 
