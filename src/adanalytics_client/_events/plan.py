@@ -230,19 +230,6 @@ class Plan:
         slices = slices_of(ranges, self.hour)
         return replace(self, before=local, ranges=ranges, slices=slices)
 
-    @property
-    def cut_day(self) -> date:
-        """The first day that `only_before` left out, wholly or in part; `date.max` for none."""
-        if self.before is None:
-            return date.max
-        day, last = self.before.date(), self.hour
-        if last is None:
-            # With auto, a day may yet be divided into hours.
-            last = 23 if self.split in {"hourly", "auto"} else 0
-        if self.before.hour < last:
-            return day
-        return day + timedelta(1) if day < self.end else date.max
-
     def __str__(self) -> str:
         slice_ = Slice(self.start, self.end)
         return (
@@ -331,6 +318,19 @@ def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> It
             yield replace(part, end=yesterday)
         if part.start <= today:
             yield replace(part, start=today, end=today, hours=min(part.hours, moment.hour + 1))
+
+
+def cut_day(plan: Plan) -> date:
+    """Return the first day that `only_before` left out, wholly or in part; `date.max` for none."""
+    if plan.before is None:
+        return date.max
+    day, last = plan.before.date(), plan.hour
+    if last is None:
+        # With auto, a day may yet be divided into hours.
+        last = 23 if plan.split in {"hourly", "auto"} else 0
+    if plan.before.hour < last:
+        return day
+    return day + timedelta(1) if day < plan.end else date.max
 
 
 def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateRange]:

@@ -26,7 +26,7 @@ from .counts import count_pull
 from .dedupe import Deduplicator, SeenEvents, check_seen
 from .fanout import Fetched, Job, PageFanout
 from .page import FetchedPage, Page, TextPage
-from .plan import LARGEST_PAGE, Plan, Slice, make_plan
+from .plan import LARGEST_PAGE, Plan, Slice, cut_day, make_plan
 from .reader import PageReader
 from .resume import Position, read_token, token_of
 from .slice import OnDrift, SliceRules
@@ -115,7 +115,7 @@ class PullRun:
     def __init__(self, pull: Pull[M], session: Session, *, is_output: bool = False) -> None:
         request, plan, config = pull.request, pull.plan, session.config
         position = pull.position or Position(
-            plan.slices, plan.ranges, is_partial=plan.days is not None, cut_day=plan.cut_day
+            plan.slices, plan.ranges, is_partial=plan.days is not None, cut_day=cut_day(plan)
         )
         deduplicator = None if request.seen is None else Deduplicator(request.seen)
         self.commit: Callable[[], None] = deduplicator.commit if deduplicator else lambda: None
