@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from tests.client.variants import OpenVariant, Variant
 
 from adanalytics_client import Client, QuotaPolicy, SeenEvents, errors
 from adanalytics_client._events.page import ids_of
+from adanalytics_client._events.resume import Position
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_client.observers import PageDrift
 from adanalytics_server.local import LocalServer
@@ -558,3 +560,7 @@ def test_pages_without_any_id_are_logged_once(
     (words,) = caplog.messages
     assert "no event of page 1 of 2026-01-15 has an event_id" in words
     assert f"The first one has: {', '.join(row)}, page." in words
+
+
+def test_a_token_from_before_days_were_cut_is_compared() -> None:
+    assert msgspec.json.decode(b"{}", type=Position).cut_day == date.max
