@@ -442,7 +442,7 @@ def test_what_failed_in_the_plan_is_not_requested_by_the_check(
         return Say(bodies[name]) if name in bodies else service(asked)
 
     whole, service.total = service.rows, nothing
-    service.rows, bench.script = rows, script  # type: ignore[method-assign]
+    service.rows, bench.script = rows, script  # type: ignore[method-assign]  # for one test
     pull = (FIRST, data_days[-1])
     arrived = bench.rows(*pull, split="auto", per_page=3, check="always")
     assert sorted(marks(arrived)) == sorted(marks(rows(*pull)))
@@ -757,7 +757,7 @@ def three_days(bench: Bench, service: Service, lost: date | None) -> None:
             return Say({"dates": [str(day) for day in listed if day != lost or service.listed]})
         return service(asked)
 
-    service.rows, bench.script = rows, script  # type: ignore[method-assign]
+    service.rows, bench.script = rows, script  # type: ignore[method-assign]  # for one test
 
 
 @pytest.mark.parametrize("how", ["rows", "write"])

@@ -648,7 +648,7 @@ class Summary:
 
 
 def says(clicks: int) -> ServiceDays:
-    return Summary(clicks)  # type: ignore[return-value]
+    return Summary(clicks)  # type: ignore[return-value]  # with all that is read
 
 
 def stage(contents: Contents, clicks: int, report: SyncReport | None = None) -> Staging:

@@ -43,7 +43,7 @@ NEW = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture(params=["delta", "iceberg"])
 def kind(request: pytest.FixtureRequest) -> TableFormat:
-    return request.param  # type: ignore[no-any-return]
+    return request.param  # type: ignore[no-any-return]  # pytest gives it no type
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def rows_of(place: Path) -> list[Row]:
     events = Dataset(place).query(
         "SELECT * EXCLUDE (date, hour, partner) FROM events ORDER BY event_id"
     )
-    return events.to_pylist()  # type: ignore[no-any-return]
+    return events.to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
 
 
 def restate(server: LocalServer) -> None:
@@ -285,7 +285,7 @@ def test_a_table_is_of_a_new_dataset_of_parquet_files(
     with pytest.raises(ConfigurationError, match="lists parquet files"):
         Dataset(tmp_path, format="jsonl", table=kind)
     with pytest.raises(ConfigurationError, match="table='hive'"):
-        Dataset(tmp_path, table="hive")  # type: ignore[arg-type]
+        Dataset(tmp_path, table="hive")  # type: ignore[arg-type]  # on purpose
     Dataset(tmp_path / "plain").sync(client, "2026-01-15")
     with pytest.raises(DatasetError, match=rf"parquet, not parquet\+{kind}"):
         Dataset(tmp_path / "plain", table=kind).sync(client)
